@@ -1,0 +1,247 @@
+"""Who is charged for which millisecond: a result as estimates per phase. Draws nothing.
+
+Means add up, medians do not: every table or bar whose parts are summed uses means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench import stats
+from bench.phases import Phase
+from bench.protocol.revisions import DEFAULT_REVISION
+from bench.results import CellResult, Nanoseconds, Result, Session
+from bench.stats import Estimate
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Mean phases in nanoseconds, in causal order, and the mean total that they sum to."""
+
+    parts: Mapping[Phase, Estimate]
+    total: Estimate
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The calls of a cell, in nanoseconds.
+
+    ``breakdown`` covers the calls that have all phases of the cell. ``handler`` and ``boundary``
+    are measured where the server writes marks; otherwise the handler lies in ``bracket`` and the
+    boundary is what remains of the mean. Either may be negative where the noise is larger.
+    """
+
+    breakdown: Breakdown
+    median: Estimate | None
+    p90: Estimate | None
+    p99: Estimate | None
+    handler: Estimate | None
+    boundary: Estimate | None
+    bracket: Bracket | None
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """The handler seen from outside.
+
+    ``low`` is call − dispatch probe, ``high`` is call − protocol probe.
+    """
+
+    low: Estimate
+    high: Estimate
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One step of the ladder: a cell's median total and what it adds to the rung before."""
+
+    cell: CellResult
+    label: str
+    total: Estimate
+    increment: Estimate | None
+
+
+@dataclass(frozen=True)
+class MarkingCost:
+    """What writing marks adds to a call: the same cell with and without, paired by round."""
+
+    cell: str
+    unmarked: Estimate
+    cost: Estimate
+
+
+def setup_groups(result: Result) -> list[CellResult]:
+    """Return one cell per server as it is opened, holding the sessions of all its cells.
+
+    Cells that differ only in what they call later have the same setup: more sessions tell more.
+    """
+    groups: dict[tuple[object, ...], list[CellResult]] = {}
+    for cell in result.cells:
+        key = tuple(cell.fields.get(name) for name in ("transport", "server", "revision", "client"))
+        groups.setdefault(key, []).append(cell)
+    return [_merged(cells) for cells in groups.values() if any(cell.sessions for cell in cells)]
+
+
+def setup(cell: CellResult) -> Breakdown | None:
+    """Return the mean phases of setup, or None without a finished session."""
+    if not cell.sessions:
+        return None
+    parts = {
+        phase: stats.mean([_one(s.setup[phase]) for s in cell.sessions if phase in s.setup])
+        for phase in cell.setup_phases
+    }
+    return Breakdown(parts, stats.mean([_one(s.setup_ns) for s in cell.sessions]))
+
+
+def first_call(cell: CellResult) -> Estimate | None:
+    """Return the mean of the sessions' first calls, or None where none succeeded."""
+    return _once([s.first_call_ns for s in cell.sessions])
+
+
+def close(cell: CellResult) -> Estimate | None:
+    """Return the mean of closing."""
+    return _once([s.close_ns for s in cell.sessions])
+
+
+def calls(cell: CellResult) -> Calls | None:
+    """Return the breakdown of the calls, or None where none succeeded."""
+    totals = cell.totals()
+    if not totals:
+        return None
+    marked = cell.marked
+    kept = [s for s in cell.sessions if len(s.gap_ns) and (s.complete().any() or not marked)]
+    rows = [s.complete() if marked else np.ones(len(s.gap_ns), bool) for s in kept]
+    parts = {
+        phase: stats.mean([s.calls[phase][chosen] for s, chosen in zip(kept, rows, strict=True)])
+        for phase in cell.call_phases
+    }
+    shown = [s.total_ns[chosen] for s, chosen in zip(kept, rows, strict=True)]
+    return Calls(
+        breakdown=Breakdown(parts, stats.mean(shown)),
+        median=stats.quantile(totals, 0.5),
+        p90=stats.quantile(totals, 0.9),
+        p99=stats.quantile(totals, 0.99),
+        handler=parts[Phase.HANDLER] if marked else None,
+        boundary=_boundary(kept, rows) if marked else None,
+        bracket=_bracket(cell),
+    )
+
+
+def ladder(result: Result) -> list[Rung]:
+    """Return the rungs of a result for its cheapest common handler, from the lowest total up.
+
+    The pipe comes first where there is one; MCP cells join with the handler ``noop``, or with
+    the first handler there is. Cells without marks are preferred: the ladder wants no instrument.
+    """
+    chosen = _rungs(result)
+    rungs: list[Rung] = []
+    for cell in chosen:
+        total = stats.quantile(cell.totals(), 0.5)
+        if total is None:
+            continue
+        increment = _increment(rungs[-1].cell, cell) if rungs else None
+        rungs.append(Rung(cell, f"{cell.transport}/{cell.server}", total, increment))
+    return rungs
+
+
+def marking_costs(result: Result) -> list[MarkingCost]:
+    """Return the cost of marking for each cell that was also run without marks."""
+    costs = []
+    for cell in result.cells:
+        twin = next((c for c in result.cells if c is not cell and _twins(cell, c)), None)
+        if twin is None or not cell.marked:
+            continue
+        marked = {s.round: s.total_ns for s in cell.sessions if len(s.gap_ns)}
+        plain = {s.round: s.total_ns for s in twin.sessions if len(s.gap_ns)}
+        rounds = sorted(marked.keys() & plain.keys())
+        if rounds:
+            cost = stats.difference_of_means(
+                [_median(marked[r]) for r in rounds], [_median(plain[r]) for r in rounds]
+            )
+            unmarked = stats.mean([_median(plain[r]) for r in rounds])
+            costs.append(MarkingCost(cell.name, unmarked, cost))
+    return costs
+
+
+def _merged(cells: Sequence[CellResult]) -> CellResult:
+    first = cells[0]
+    name = f"{first.transport}/{first.server}"
+    if first.fields.get("revision") not in (None, DEFAULT_REVISION):
+        name += f"/{first.fields['revision']}"
+    return CellResult(name, first.fields, [session for cell in cells for session in cell.sessions])
+
+
+def _one(value: int) -> Nanoseconds:
+    return np.array([value], dtype=np.int64)
+
+
+def _median(column: Nanoseconds) -> Nanoseconds:
+    """Return the session's median call: the cost of a mark must not drown in one stray call."""
+    return np.array([np.median(column)], dtype=np.int64)
+
+
+def _once(values: Sequence[int | None]) -> Estimate | None:
+    present = [_one(value) for value in values if value is not None]
+    return stats.mean(present) if present else None
+
+
+def _boundary(kept: Sequence[Session], rows: Sequence[NDArray[np.bool_]]) -> Estimate:
+    """Return total − handler, per call (law 2): signed, never clamped."""
+    return stats.mean(
+        [
+            session.total_ns[chosen] - session.calls[Phase.HANDLER][chosen]
+            for session, chosen in zip(kept, rows, strict=True)
+        ]
+    )
+
+
+def _bracket(cell: CellResult) -> Bracket | None:
+    sessions = [
+        s
+        for s in cell.sessions
+        if len(s.gap_ns) and len(s.protocol_probe_ns) and len(s.dispatch_probe_ns)
+    ]
+    if not sessions:
+        return None
+    call = [_median(s.total_ns) for s in sessions]
+    return Bracket(
+        low=stats.difference_of_means(call, [_median(s.dispatch_probe_ns) for s in sessions]),
+        high=stats.difference_of_means(call, [_median(s.protocol_probe_ns) for s in sessions]),
+    )
+
+
+def _increment(lower: CellResult, upper: CellResult) -> Estimate | None:
+    low = {s.round: s for s in lower.sessions if len(s.gap_ns)}
+    high = {s.round: s for s in upper.sessions if len(s.gap_ns)}
+    rounds = sorted(low.keys() & high.keys())
+    if not rounds:
+        return None
+    return stats.difference_of_means(
+        [_median(high[r].total_ns) for r in rounds], [_median(low[r].total_ns) for r in rounds]
+    )
+
+
+def _rungs(result: Result) -> list[CellResult]:
+    usable = [cell for cell in result.cells if cell.totals()]
+    mcp = [cell for cell in usable if cell.transport != "pipe"]
+    handlers = [cell.handler for cell in mcp]
+    handler = "noop" if "noop" in handlers else next(iter(handlers), None)
+    by_server: dict[tuple[str, str], CellResult] = {}
+    for cell in [c for c in mcp if c.handler == handler]:
+        key = (cell.transport, cell.server)
+        if key not in by_server or not cell.marked:
+            by_server[key] = cell
+    pipes = [cell for cell in usable if cell.transport == "pipe"][:1]
+    rungs = [*pipes, *by_server.values()]
+    return sorted(rungs, key=lambda c: float(np.median(np.concatenate(c.totals()))))
+
+
+def _twins(cell: CellResult, other: CellResult) -> bool:
+    if other.marked or cell.fields.get("marks") == other.fields.get("marks"):
+        return False
+    rest = {key: value for key, value in cell.fields.items() if key != "marks"}
+    return rest == {key: value for key, value in other.fields.items() if key != "marks"}

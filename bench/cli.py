@@ -1,0 +1,254 @@
+"""The command line: parse, call, print, exit code; no logic.
+
+Exit codes: 0 all is well; 2 something could not be done (bad input, a session that failed, calls
+that all failed); 130 interrupted. What was measured before is kept in every case.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bench import __version__
+from bench.errors import BenchError
+
+if TYPE_CHECKING:
+    from bench.results import Result
+
+FAILED = 2
+INTERRUPTED = 130
+
+
+class Group(click.Group):
+    """Prints the errors of the project as one sentence, never as a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; an error of ours ends with exit code 2."""
+        try:
+            return super().invoke(ctx)
+        except BenchError as error:
+            click.echo(f"mcp-latency: {error}", err=True)
+            ctx.exit(FAILED)
+        except BrokenPipeError:
+            # The reader of our output has left (a pager, head): that is no fault.
+            sys.stderr.close()
+            ctx.exit(0)
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="mcp-latency")
+def cli() -> None:
+    """Where the milliseconds of a Model Context Protocol session go."""
+
+
+@cli.command()
+@click.argument("suite", required=False)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Result file (.json or .json.gz)."
+)
+@click.option("--force", is_flag=True, help="Overwrite an existing result file.")
+@click.option(
+    "-p",
+    "--processes",
+    "--sessions",
+    "sessions",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Sessions per cell, each in a fresh process.",
+)
+@click.option(
+    "-n",
+    "--values",
+    "--calls",
+    "calls",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Measured calls per session.",
+)
+@click.option(
+    "-w",
+    "--warmups",
+    "--warmup",
+    "warmups",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Calls before them, not in the statistics.",
+)
+@click.option("--fast", is_flag=True, help="Few sessions: a rough answer quickly.")
+@click.option("--rigorous", is_flag=True, help="Many sessions: narrow intervals.")
+@click.option("--seed", type=int, help="Seed of the order of sessions (default: drawn, recorded).")
+@click.option(
+    "--affinity",
+    metavar="CPUS[:CPUS]",
+    help="Pin to CPUs, like 0 or 0-1; with a colon, client and server apart.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Limit of each phase and each call (default 30).",
+)
+@click.option(
+    "--close-grace",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="How long a server may take to leave before TERM, then KILL (default 2).",
+)
+@click.option("--no-marks", is_flag=True, help="Measure without marks inside the servers.")
+@click.option("--marks", is_flag=True, help="With --command: also measure what the marks cost.")
+@click.option("--strict", is_flag=True, help="Text on the server's stdout fails the session.")
+@click.option("--command", metavar="COMMAND", help="Measure this server instead of a suite.")
+@click.option("--name", help="What to call it in results.")
+@click.option("--tool", help="The tool to call (with --command).")
+@click.option("--arguments", metavar="JSON", help="Its arguments, a JSON object.")
+@click.option("--revision", help="Protocol revision to offer.")
+@click.option("--inherit-environ", metavar="VARS", help="Variables the server inherits, by comma.")
+@click.option("--copy-env", is_flag=True, help="The server inherits the whole environment.")
+@click.option(
+    "--env",
+    "variables",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A variable for the server; its value is never shown.",
+)
+@click.option(
+    "--trace", type=click.Path(path_type=Path), help="Write the wire to a file, as -> and <- lines."
+)
+@click.option("--dry-run", is_flag=True, help="Print the order of sessions and stop.")
+@click.option("-q", "--quiet", is_flag=True, help="No progress.")
+def run(suite: str | None, output: Path | None, **options: Any) -> None:
+    """Measure SUITE (a shipped one or a .toml file; default: bill), or --command."""
+    from bench import run_command
+
+    run_command.run(suite, output, options)
+
+
+@cli.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "markdown", "json", "csv"]),
+    default="text",
+    show_default=True,
+)
+def show(file: Path, format_: str) -> None:
+    """Print the tables of a result FILE."""
+    from bench.storage import load
+
+    result = load(file)
+    _print_result(result, format_)
+    if not any(cell.n_calls for cell in result.cells):
+        raise BenchError(f"{file}: no call succeeded, so there are no statistics")
+
+
+@cli.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="Folder for the charts (default: beside FILE).",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["svg", "png", "pdf"]),
+    default="svg",
+    show_default=True,
+)
+@click.option("--log", is_flag=True, help="Logarithmic axis for the setup waterfall.")
+def plot(file: Path, folder: Path | None, format_: str, log: bool) -> None:
+    """Draw the charts of a result FILE."""
+    from bench import charts
+    from bench.storage import load
+
+    result = load(file)
+    target = folder or file.with_name(
+        file.name.removesuffix(".gz").removesuffix(".json") + "-charts"
+    )
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        drawn = charts.save_all(result, target, format=format_, log=log)
+    except OSError as error:
+        raise BenchError(f"{target}: charts cannot be written: {error.strerror}") from None
+    for path in drawn:
+        click.echo(f"chart: {path}")
+
+
+@cli.command()
+def suites() -> None:
+    """List the shipped suites and their cells."""
+    from bench.suite import load_suite, shipped_suites
+
+    for name in shipped_suites():
+        suite = load_suite(name)
+        click.echo(f"{name}: {suite.description}")
+        for cell in suite.cells:
+            click.echo(f"  {cell.name}")
+
+
+@cli.command(context_settings={"ignore_unknown_options": True})
+@click.argument("name")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--tickets",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="Size of the ticket service's database.",
+)
+def serve(name: str, arguments: Sequence[str], tickets: int) -> None:
+    """Run the shipped server NAME by hand, on this terminal's stdin and stdout."""
+    import os
+
+    from bench.target import shipped, ticket_environment
+
+    target = shipped(name, arguments)
+    environment = {**os.environ, **ticket_environment(tickets)}
+    os.execve(target.argv[0], target.argv, environment)
+
+
+@cli.command()
+def doctor() -> None:
+    """Say what makes timings on this machine unsteady, and what the harness itself costs."""
+    from rich.console import Console
+
+    from bench import doctor as checks
+
+    checks.print_report(Console())
+
+
+@cli.command()
+@click.argument("journal", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), required=True)
+@click.option("--force", is_flag=True, help="Overwrite an existing result file.")
+def recover(journal: Path, output: Path, force: bool) -> None:
+    """Turn the JOURNAL of a run that was killed into a result file."""
+    from bench.storage import load, save
+
+    if output.exists() and not force:
+        raise BenchError(f"{output}: is there already; --force overwrites it")
+    result = load(journal)
+    save(result, output)
+    sessions = sum(len(cell.sessions) for cell in result.cells)
+    click.echo(f"{output}: {sessions} sessions recovered")
+
+
+def _print_result(result: Result, format_: str) -> None:
+    from bench.render import formats, report, tables
+
+    made = tables.all_tables(result)
+    if format_ == "text":
+        report.print_report(result, made)
+    elif format_ == "markdown":
+        click.echo(formats.markdown(made) + report.markdown_provenance(result))
+    elif format_ == "json":
+        click.echo(formats.as_json(made, report.as_fields(result)), nl=False)
+    else:
+        click.echo(formats.as_csv(made), nl=False)

@@ -1,0 +1,1 @@
+"""Clients: who calls. The raw client is the instrument; libraries under test stand beside it."""

@@ -1,0 +1,268 @@
+"""The raw client: protocol and transport joined, blocking, with a stamp at each boundary.
+
+The timed region is :meth:`RawClient.exchange`, from ``encode_ns`` to ``decoded_ns``; it holds
+the exchange and nothing else. What the answer means is looked at after the clock stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bench.clock import IDLE, Watch, now_ns
+from bench.errors import TimedOut
+from bench.exchange import Exchange, Kind, Outcome
+from bench.notices import Notices, printable
+from bench.protocol.framing import Oversized
+from bench.protocol.jsonrpc import (
+    ErrorResponse,
+    Malformed,
+    Message,
+    Notification,
+    Request,
+    Response,
+    Template,
+    parse,
+    same_id,
+)
+from bench.protocol.mcp import Connection
+from bench.transports.base import Arrival, Transport
+
+
+class RawClient:
+    """One connection over one transport.
+
+    ``messages_sent`` and ``messages_received`` count everything on the wire. Requests that were
+    given up are remembered with the time they were sent, so that a late answer is known as such.
+    """
+
+    def __init__(
+        self, connection: Connection, transport: Transport, watch: Watch, notices: Notices
+    ) -> None:
+        self.connection = connection
+        self.transport = transport
+        self.notices = notices
+        self.messages_sent = 0
+        self.messages_received = 0
+        self.bytes_sent = 0
+        self.bytes_received = 0
+        self._watch = watch
+        self._abandoned: dict[int, int] = {}
+
+    def exchange(
+        self, template: Template, kind: Kind, after_send: Callable[[], None] | None = None
+    ) -> tuple[Exchange, Message | None]:
+        """Send one request and wait for its answer, which is None after a time-out.
+
+        ``after_send`` runs between the two, for what can be seen only then. Raises
+        :class:`~bench.errors.PeerClosed` where the server is gone.
+        """
+        request_id = self.connection.next_id()
+        watch, transport = self._watch, self.transport
+        watch.started_ns = encode_ns = now_ns()
+        frame = template.encode(request_id)
+        sent_ns = now_ns()
+        try:
+            transport.send(frame)
+            if after_send is not None:
+                after_send()
+            line, received_ns = transport.receive()
+            answer = _parse(line)
+            decoded_ns = now_ns()
+            done = Exchange(kind, encode_ns, sent_ns, len(frame))
+            while not self._answers(request_id, answer, line):
+                self._count_other(done, answer, line, received_ns)
+                line, received_ns = transport.receive()
+                answer = _parse(line)
+                decoded_ns = now_ns()
+        except TimedOut:
+            return self._give_up(request_id, Exchange(kind, encode_ns, sent_ns, len(frame)))
+        watch.started_ns = IDLE
+        done.received_ns, done.decoded_ns = received_ns, decoded_ns
+        done.response_bytes = _size(line)
+        done.outcome = judge(answer)
+        self._count_sent(frame)
+        self._count_received(line)
+        return done, answer
+
+    def pipeline(self, templates: list[Template]) -> list[tuple[Exchange, Message]]:
+        """Send several requests at once; return each with its own answer, in the order sent.
+
+        Answers are matched by id, in whatever order they come. One time limit for all.
+        """
+        sent: dict[int, Exchange] = {}
+        self._watch.begin()
+        for template in templates:
+            request_id = self.connection.next_id()
+            encode_ns = now_ns()
+            frame = template.encode(request_id)
+            sent[request_id] = Exchange(Kind.CALL, encode_ns, now_ns(), len(frame))
+            self.transport.send(frame)
+            self._count_sent(frame)
+        answers: dict[int, Message] = {}
+        while len(answers) < len(sent):
+            line, received_ns = self.transport.receive()
+            answer = _parse(line)
+            self._count_received(line)
+            match answer:
+                case Response(id=int(got)) | ErrorResponse(id=int(got)) if got in sent:
+                    exchange = sent[got]
+                    exchange.received_ns, exchange.decoded_ns = received_ns, now_ns()
+                    exchange.response_bytes, exchange.outcome = _size(line), judge(answer)
+                    answers[got] = answer
+                case _:
+                    self._receive_other(answer, line, received_ns)
+        self._watch.started_ns = IDLE
+        return [(sent[id_], answers[id_]) for id_ in sent]
+
+    def notify(self, frame: bytes) -> None:
+        """Send a notification (or an answer): done when the kernel took it."""
+        waiting = self._watch.started_ns != IDLE
+        if not waiting:
+            self._watch.begin()
+        self.transport.send(frame)
+        if not waiting:
+            self._watch.started_ns = IDLE
+        self._count_sent(frame)
+
+    def receive_late(self, arrivals: tuple[Arrival, ...]) -> None:
+        """Account for what still came while the server was being closed."""
+        for line, ns in arrivals:
+            self._count_received(line)
+            self._receive_other(_parse(line), line, ns, closing=True)
+
+    def _give_up(self, request_id: int, exchange: Exchange) -> tuple[Exchange, None]:
+        exchange.outcome = Outcome.TIMEOUT
+        exchange.received_ns = exchange.decoded_ns = now_ns()
+        self._abandoned[request_id] = exchange.sent_ns
+        self.messages_sent += 1
+        self.bytes_sent += exchange.request_bytes
+        return exchange, None
+
+    def _answers(self, request_id: int, answer: Message, line: bytes | Oversized) -> bool:
+        """Whether ``answer`` ends the wait for ``request_id``. The first test is the common one."""
+        if type(answer) is Response and answer.id == request_id and type(answer.id) is int:
+            return True
+        if isinstance(answer, Response | ErrorResponse):
+            return self._answers_by_id(request_id, answer)
+        if isinstance(answer, Malformed):
+            return self._answers_though_broken(request_id, answer, line)
+        return False
+
+    def _answers_by_id(self, request_id: int, answer: Response | ErrorResponse) -> bool:
+        if same_id(request_id, answer.id):
+            return True
+        if isinstance(answer, ErrorResponse) and answer.id is None:
+            self.notices.add("null_id_error", text=f"{answer.code} {answer.message}")
+            return True
+        if str(answer.id) == str(request_id):
+            self.notices.add("id_type_changed", sent=repr(request_id), got=repr(answer.id))
+            return True
+        return False
+
+    def _answers_though_broken(
+        self, request_id: int, answer: Malformed, line: bytes | Oversized
+    ) -> bool:
+        if isinstance(line, Oversized):
+            self.notices.add(
+                "message_too_large", size_bytes=line.size_bytes, limit_bytes=self.limit_bytes
+            )
+            return True
+        if answer.kind == "not_json" and b'"jsonrpc"' in line and not line.startswith(b"{"):
+            self.notices.add("glued_frame", text=printable(line))
+            return True
+        meant = answer.kind == "batch" or line.lstrip()[:1] == b"{"
+        if meant and (answer.id is None or same_id(request_id, answer.id)):
+            self.notices.add("broken_answer", reason=answer.reason)
+            return True
+        return False
+
+    @property
+    def limit_bytes(self) -> int:
+        """The longest message that is kept."""
+        framing = getattr(self.transport, "framing", None)
+        return framing.limit_bytes if framing is not None else 0
+
+    def _count_other(
+        self, exchange: Exchange, message: Message, line: bytes | Oversized, ns: int
+    ) -> None:
+        if not exchange.other_messages:
+            exchange.first_other_ns = ns
+        exchange.other_messages += 1
+        exchange.other_bytes += _size(line)
+        self._count_received(line)
+        self._receive_other(message, line, ns)
+
+    def _receive_other(
+        self, message: Message, line: bytes | Oversized, ns: int, *, closing: bool = False
+    ) -> None:
+        """Deal with a message that is not the answer awaited: count it, answer it, or note it."""
+        match message:
+            case Request():
+                self.notices.add("server_request", method=message.method)
+                if not closing:
+                    self.notify(self.connection.answer(message))
+            case Notification():
+                pass
+            case Response(id=got) | ErrorResponse(id=got):
+                self._receive_stray(got, ns)
+            case Malformed(kind="blank"):
+                self.notices.add("blank_line")
+            case Malformed():
+                self._note_pollution(line)
+
+    def _receive_stray(self, got: object, ns: int) -> None:
+        sent_ns = self._abandoned.get(got) if isinstance(got, int) else None
+        if sent_ns is None:
+            self.notices.add("unexpected_answer", got=repr(got))
+        else:
+            self.notices.add("late_answer", age_ms=round((ns - sent_ns) / 1e6, 1))
+
+    def _note_pollution(self, line: bytes | Oversized) -> None:
+        self.notices.add(
+            "stdout_pollution",
+            line=self.messages_received,
+            when="before initialize was answered"
+            if self.connection.agreed is None
+            else "after initialize was answered",
+            text=printable(line) if isinstance(line, bytes) else f"{line.size_bytes} bytes",
+        )
+
+    def _count_sent(self, frame: bytes) -> None:
+        self.messages_sent += 1
+        self.bytes_sent += len(frame)
+
+    def _count_received(self, line: bytes | Oversized) -> None:
+        self.messages_received += 1
+        self.bytes_received += _size(line)
+
+
+def judge(answer: Message) -> Outcome:
+    """Return the outcome that an answer stands for (never guessed from its text)."""
+    match answer:
+        case Response(result=dict() as result):
+            if result.get("isError") is True:
+                return Outcome.TOOL_ERROR
+            return _judge_result_type(result)
+        case ErrorResponse():
+            return Outcome.RPC_ERROR
+        case _:
+            return Outcome.TRANSPORT_ERROR
+
+
+def _judge_result_type(result: dict[str, Any]) -> Outcome:
+    # Absent means complete, for servers older than the field (specification 2026-07-28, basic).
+    result_type = result.get("resultType", "complete")
+    if result_type == "complete":
+        return Outcome.OK
+    return Outcome.INPUT_REQUIRED if result_type == "input_required" else Outcome.TRANSPORT_ERROR
+
+
+def _parse(line: bytes | Oversized) -> Message:
+    if isinstance(line, bytes):
+        return parse(line)
+    return Malformed("oversized", f"message too large ({line.size_bytes} bytes)")
+
+
+def _size(line: bytes | Oversized) -> int:
+    return len(line) if isinstance(line, bytes) else line.size_bytes

@@ -1,0 +1,175 @@
+"""A whole run: suite and plan to workers, entries to a journal, journal to a result file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bench import environment, storage
+from bench.errors import ResultFileError
+from bench.journal import SUFFIX, Journal, SessionEntry
+from bench.plan import Slot, make_plan
+from bench.records import result_of
+from bench.results import Result
+from bench.runner import Interrupted, Job, OnProgress, Runner
+from bench.suite import Cell, Suite
+
+BYTES_PER_CALL = 160
+"""A generous guess of what one call takes in the journal, for the check of free space."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is made, beside its suite."""
+
+    seed: int
+    command: str
+    client_cpus: tuple[int, ...] = ()
+    server_cpus: tuple[int, ...] = ()
+    trace_fd: int | None = None
+
+
+def check_output(path: Path, suite: Suite, *, force: bool) -> None:
+    """Find out before the run whether its result can be kept. Raises ResultFileError."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise ResultFileError(f"{path}: the folder {folder} does not exist")
+    journal = path.with_name(path.name + SUFFIX)
+    for file in (path, journal):
+        if file.is_dir():
+            raise ResultFileError(f"{file}: is a folder; expected the name of a file")
+        if file.exists() and not force:
+            what = "the journal of an interrupted run" if file == journal else "a result"
+            raise ResultFileError(
+                f"{file}: {what} is there already; --force overwrites it, -o names another"
+                + (f", mcp-latency recover {file} saves it" if file == journal else "")
+            )
+    needed = (suite.calls + suite.warmups) * suite.sessions * len(suite.cells) * BYTES_PER_CALL
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise ResultFileError(
+            f"{path}: {free // 2**20} MiB free in {folder}, this run may need "
+            f"{needed // 2**20 + 1} MiB; free some or lower --calls or --sessions"
+        )
+
+
+def plan_of(suite: Suite, seed: int) -> tuple[Slot, ...]:
+    """Return the order of execution."""
+    return make_plan(len(suite.cells), suite.sessions, seed)
+
+
+def measure(
+    suite: Suite,
+    options: Options,
+    path: Path,
+    on_progress: OnProgress,
+    on_session: Callable[[Slot, SessionEntry], None],
+) -> tuple[Result, bool]:
+    """Run a suite and keep its result in ``path``; return it and whether it was cut short.
+
+    Every finished session is in the journal at once and in the result at the end, also after
+    Ctrl-C. The journal stays behind where the result could not be written.
+    """
+    plan = plan_of(suite, options.seed)
+    runner = Runner(on_progress, options.trace_fd)
+    entries: list[SessionEntry] = []
+    interrupted = False
+    with _journal(path, suite, options, runner) as (journal, description):
+        try:
+            for entry in runner.run([_job(suite, options, slot) for slot in plan]):
+                entries.append(entry)
+                journal.append(entry)
+                on_session(entry.slot, entry)
+        except Interrupted:
+            interrupted = True
+        result = result_of(description, entries)
+        if any(cell.sessions for cell in result.cells):
+            storage.save(result, path)
+        journal.discard()
+    return result, interrupted
+
+
+@contextmanager
+def _journal(
+    path: Path, suite: Suite, options: Options, runner: Runner
+) -> Iterator[tuple[Journal, Mapping[str, Any]]]:
+    description = describe(suite, options, runner.overheads())
+    journal = Journal(path.with_name(path.name + SUFFIX), description)
+    try:
+        yield journal, description
+    finally:
+        journal.close()
+
+
+def describe(suite: Suite, options: Options, overheads: Mapping[str, int]) -> dict[str, Any]:
+    """Return what a run is: its cells, its plan and seed, and where it is made."""
+    plan = plan_of(suite, options.seed)
+    return {
+        "cells": [{"name": cell.name, **_fields(cell)} for cell in suite.cells],
+        "run": {
+            "suite": suite.name,
+            "description": suite.description,
+            "command": options.command,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "seed": options.seed,
+            "sessions": suite.sessions,
+            "calls": suite.calls,
+            "warmups": suite.warmups,
+            "timeout_s": suite.timeout_s,
+            "affinity": _affinity(options),
+            "order": [slot.cell for slot in plan],
+        },
+        "environment": environment.collect(overheads),
+    }
+
+
+def _fields(cell: Cell) -> dict[str, int | str | None]:
+    return {
+        "transport": cell.transport,
+        "server": cell.target.name,
+        "command": cell.target.label,
+        "revision": None if cell.transport == "pipe" else cell.revision,
+        "client": cell.client,
+        "handler": cell.handler,
+        "arguments": cell.arguments,
+        "payload_bytes": cell.payload_bytes,
+        "marks": "on" if cell.marks else "off",
+    }
+
+
+def _affinity(options: Options) -> str | None:
+    if not options.client_cpus and not options.server_cpus:
+        return None
+    client = ",".join(map(str, options.client_cpus))
+    server = ",".join(map(str, options.server_cpus))
+    return client if client == server else f"{client}:{server}"
+
+
+def _job(suite: Suite, options: Options, slot: Slot) -> Job:
+    from dataclasses import replace
+
+    cell = suite.cells[slot.cell]
+    spec = replace(
+        suite.spec(cell), client_cpus=options.client_cpus, server_cpus=options.server_cpus
+    )
+    return Job(slot, spec, cell.target.secrets)
+
+
+def parse_arguments(text: str) -> dict[str, Any]:
+    """Return the JSON object in a text. Raises ValueError with the place of the fault."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error.msg} at character {error.pos + 1}") from None
+    if not isinstance(value, dict):
+        raise ValueError('expected a JSON object, like \'{"query": "refund"}\'')
+    return value
+
+
+__all__ = ["Options", "Sequence", "check_output", "describe", "measure", "plan_of"]

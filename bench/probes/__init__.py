@@ -1,0 +1,1 @@
+"""Ways to see inside a server from outside, and what the harness itself costs."""

@@ -1,0 +1,191 @@
+"""The client's side of an MCP connection: what may be said when, and what the answers mean.
+
+The rule of this room: state and bytes only. Each step gates the next (specification,
+basic/lifecycle): the table :data:`ALLOWED` says what may be sent in which state, and a step that
+runs ahead is a :class:`~bench.errors.LocalProtocolError`.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any
+
+from bench import __version__
+from bench.errors import LocalProtocolError
+from bench.protocol.jsonrpc import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    ErrorResponse,
+    Id,
+    Message,
+    Request,
+    Response,
+    Template,
+    encode,
+    notification,
+)
+from bench.protocol.revisions import REVISIONS, Era, Revision
+
+CLIENT_INFO = {"name": "mcp-latency", "version": __version__}
+META = "io.modelcontextprotocol/"
+
+
+class State(Enum):
+    """Where a connection stands."""
+
+    NEW = "new"  # nothing was sent
+    OFFERED = "offered"  # initialize was sent, not answered
+    AGREED = "agreed"  # initialize was answered with a revision that we speak
+    READY = "ready"  # initialized was sent, or the era has no handshake
+    REFUSED = "refused"  # no common revision: disconnect
+
+
+ALLOWED: dict[State, frozenset[str]] = {
+    State.NEW: frozenset({"initialize", "ping"}),
+    State.OFFERED: frozenset({"ping"}),
+    State.AGREED: frozenset({"ping", "notifications/initialized"}),
+    State.REFUSED: frozenset(),
+}
+"""What may be sent before a connection is ready; a ready one takes everything but initialize."""
+
+
+class NegotiationError(Exception):
+    """The answer to initialize (or discover) leaves no revision that both sides speak."""
+
+
+class Connection:
+    """State of one peer pair, seen by the client.
+
+    ``offered`` is the revision we ask for; ``agreed`` the one in force after initialize.
+    Build a request with :meth:`template` or a method named after it, send its bytes, and hand
+    each message that arrives to :meth:`is_answer`, :meth:`answer` or ``accept_*``.
+    """
+
+    def __init__(self, revision: str) -> None:
+        self.offered: Revision = REVISIONS[revision]
+        self.agreed: Revision | None = None
+        self.state = State.NEW
+        self.server_info: dict[str, Any] = {}
+        self.capabilities: dict[str, Any] = {}
+        self.last_id = 0
+        if self.offered.era is Era.STATELESS:
+            self.agreed = self.offered
+            self.state = State.READY
+
+    def next_id(self) -> int:
+        """Return an id that was never used on this connection."""
+        self.last_id += 1
+        return self.last_id
+
+    def template(self, method: str, params: dict[str, Any] | None = None) -> Template:
+        """Return a request to be sent many times, with what the era wants in each."""
+        self._allow(method)
+        if self.offered.era is Era.STATELESS:
+            params = {**(params or {}), "_meta": self._meta()}
+        return Template(method, params)
+
+    def initialize(self) -> Template:
+        """Open the handshake era. Next: :meth:`accept_initialize` with the answer."""
+        self._allow("initialize")
+        self.state = State.OFFERED
+        return Template(
+            "initialize",
+            {
+                "protocolVersion": self.offered.date,
+                "capabilities": {},
+                "clientInfo": CLIENT_INFO,
+            },
+        )
+
+    def accept_initialize(self, answer: Message) -> None:
+        """Take the answer to initialize. Next: send :meth:`initialized`.
+
+        Raises :class:`NegotiationError` where the two sides have no revision in common
+        (specification, basic/lifecycle, version negotiation: the client disconnects).
+        """
+        if isinstance(answer, ErrorResponse):
+            self.state = State.REFUSED
+            raise NegotiationError(f"initialize refused: error {answer.code} {answer.message}")
+        result = answer.result if isinstance(answer, Response) else None
+        version = result.get("protocolVersion") if isinstance(result, dict) else None
+        known = REVISIONS.get(version) if isinstance(version, str) else None
+        if result is None or known is None or known.era is not Era.HANDSHAKE:
+            self.state = State.REFUSED
+            raise NegotiationError(
+                f"asked for revision {self.offered.date}, the server answered {version!r}, "
+                f"which this client does not speak after initialize"
+            )
+        self.agreed = known
+        self.server_info = _object(result.get("serverInfo"))
+        self.capabilities = _object(result.get("capabilities"))
+        self.state = State.AGREED
+
+    def initialized(self) -> bytes:
+        """Return the notification that ends the handshake."""
+        self._allow("notifications/initialized")
+        self.state = State.READY
+        return notification("notifications/initialized")
+
+    def cancelled(self, request_id: Id, reason: str) -> bytes:
+        """Tell the server that the answer to ``request_id`` is no longer awaited."""
+        self._allow("notifications/cancelled")
+        return notification("notifications/cancelled", {"requestId": request_id, "reason": reason})
+
+    def answer(self, request: Request) -> bytes:
+        """Return the smallest legal answer to a request of the server.
+
+        No client capability is declared, so everything but ping is "method not found".
+        """
+        if request.method == "ping":
+            return encode({"jsonrpc": "2.0", "id": request.id, "result": {}})
+        error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
+        return encode({"jsonrpc": "2.0", "id": request.id, "error": error})
+
+    def protocol_probe(self) -> Template:
+        """Return a request that the server answers without touching a tool."""
+        if self.offered.era is Era.STATELESS:
+            return self.template("server/discover")
+        return self.template("ping")
+
+    def _allow(self, method: str) -> None:
+        if self.state is State.READY:
+            allowed = method != "initialize"
+        else:
+            allowed = method in ALLOWED[self.state]
+        if not allowed:
+            raise LocalProtocolError(f"{method} must not be sent in state {self.state.value!r}")
+
+    def _meta(self) -> dict[str, Any]:
+        return {
+            f"{META}protocolVersion": self.offered.date,
+            f"{META}clientCapabilities": {},
+            f"{META}clientInfo": CLIENT_INFO,
+        }
+
+
+def page(answer: Message) -> tuple[list[dict[str, Any]], str | None]:
+    """Return the tools and the next cursor of one answer to tools/list.
+
+    Raises :class:`ValueError` with a sentence where the answer is not such a page.
+    """
+    if isinstance(answer, ErrorResponse):
+        raise ValueError(f"tools/list answered with error {answer.code}: {answer.message}")
+    result = answer.result if isinstance(answer, Response) else None
+    tools = result.get("tools") if isinstance(result, dict) else None
+    if result is None or not isinstance(tools, list):
+        raise ValueError("the answer to tools/list holds no list of tools")
+    cursor = result.get("nextCursor")
+    if cursor is not None and not isinstance(cursor, str):
+        raise ValueError(f"nextCursor must be a string, got {cursor!r}")
+    return [tool for tool in tools if isinstance(tool, dict)], cursor
+
+
+def is_unknown_tool(answer: Message) -> bool:
+    """Whether the answer is one of the two ways in which servers refuse an unknown tool."""
+    if isinstance(answer, ErrorResponse):
+        return answer.code in (INVALID_PARAMS, METHOD_NOT_FOUND)
+    return isinstance(answer, Response) and bool(_object(answer.result).get("isError"))
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,133 @@
+"""What workers sent, turned into a result: rows of stamps become columns of phases. Pure."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.exchange import (
+    COLUMNS,
+    DECODED_NS,
+    ENCODE_NS,
+    KIND,
+    MARKS,
+    OUTCOME,
+    RECEIVED_NS,
+    SENT_NS,
+    WIDTH,
+    Kind,
+    Outcome,
+)
+from bench.journal import SessionEntry
+from bench.notices import Notice
+from bench.phases import IN_SERVER, Phase
+from bench.results import ABSENT, CellResult, Failure, Nanoseconds, Result, Session
+
+_REFUSED = (Outcome.TOOL_ERROR, Outcome.RPC_ERROR)
+
+
+def result_of(description: Mapping[str, Any], entries: Sequence[SessionEntry]) -> Result:
+    """Return the result of a run from its description and what its workers sent."""
+    cells = []
+    for index, fields in enumerate(description["cells"]):
+        own = [entry for entry in entries if entry.slot.cell == index]
+        cells.append(
+            CellResult(
+                name=fields["name"],
+                fields={key: value for key, value in fields.items() if key != "name"},
+                sessions=[session_of(e) for e in own if "failure" not in e.header],
+                failures=[
+                    Failure(round=e.slot.round, **e.header["failure"])
+                    for e in own
+                    if "failure" in e.header
+                ],
+            )
+        )
+    return Result(cells, description["run"], description["environment"])
+
+
+def session_of(entry: SessionEntry) -> Session:
+    """Return one finished session as columns of integer nanoseconds."""
+    header = entry.header
+    table = as_table(entry.rows)
+    made = table[table[:, KIND] == Kind.CALL]
+    good = made[made[:, OUTCOME] == Outcome.OK]
+    return Session(
+        round=entry.slot.round,
+        position=entry.slot.position,
+        setup={Phase(name): ns for name, ns in header["setup"]},
+        first_call_ns=_first_call(table),
+        close_ns=sum(ns for _, ns in header["close"]) or None,
+        calls=phase_columns(good),
+        gap_ns=_gaps(good, header["start_ns"]),
+        protocol_probe_ns=_probe(table, Kind.PROTOCOL_PROBE, (Outcome.OK, *_REFUSED)),
+        dispatch_probe_ns=_probe(table, Kind.DISPATCH_PROBE, _REFUSED),
+        outcomes=_outcomes(made),
+        facts={**header["facts"], **_traffic(made)},
+        notices=[Notice(**notice).text for notice in header["notices"]],
+    )
+
+
+def as_table(rows: array[int]) -> NDArray[np.int64]:
+    """Return flat rows as an (n, WIDTH) table."""
+    return (
+        np.frombuffer(rows, dtype=np.int64).reshape(-1, WIDTH)
+        if rows
+        else np.empty((0, WIDTH), dtype=np.int64)
+    )
+
+
+def phase_columns(calls: NDArray[np.int64]) -> dict[Phase, Nanoseconds]:
+    """Return the phases of rows of calls; the five inside the server only where there are marks."""
+    columns = {
+        Phase.ENCODE: calls[:, SENT_NS] - calls[:, ENCODE_NS],
+        Phase.SERVER: calls[:, RECEIVED_NS] - calls[:, SENT_NS],
+        Phase.DECODE: calls[:, DECODED_NS] - calls[:, RECEIVED_NS],
+    }
+    marked = calls[:, MARKS.start] > 0
+    if marked.any():
+        inside = np.diff(calls[:, MARKS.start - 1 : MARKS.stop + 1], axis=1)
+        inside[~marked] = ABSENT
+        columns |= {phase: inside[:, place] for place, phase in enumerate(IN_SERVER)}
+    return {phase: columns[phase] for phase in Phase if phase in columns}
+
+
+def _first_call(table: NDArray[np.int64]) -> int | None:
+    calls = table[np.isin(table[:, KIND], (Kind.CALL, Kind.WARMUP))]
+    if not len(calls) or calls[0, OUTCOME] != Outcome.OK:
+        return None
+    return int(calls[0, DECODED_NS] - calls[0, ENCODE_NS])
+
+
+def _gaps(calls: NDArray[np.int64], start_ns: int) -> Nanoseconds:
+    ends = np.concatenate(([start_ns], calls[:-1, DECODED_NS])) if len(calls) else calls[:, 0]
+    return np.asarray(calls[:, ENCODE_NS] - ends, dtype=np.int64)
+
+
+def _probe(table: NDArray[np.int64], kind: Kind, outcomes: Sequence[Outcome]) -> Nanoseconds:
+    rows = table[(table[:, KIND] == kind) & np.isin(table[:, OUTCOME], list(outcomes))]
+    return np.asarray(rows[:, DECODED_NS] - rows[:, ENCODE_NS], dtype=np.int64)
+
+
+def _outcomes(made: NDArray[np.int64]) -> dict[str, int]:
+    counts = {outcome: int((made[:, OUTCOME] == outcome).sum()) for outcome in Outcome}
+    return {
+        outcome.label: count for outcome, count in counts.items() if count or outcome is Outcome.OK
+    }
+
+
+def _traffic(made: NDArray[np.int64]) -> dict[str, int | float]:
+    """Return the bytes of one call, and what came between requests and answers."""
+    if not len(made):
+        return {}
+    column = {name: made[:, COLUMNS.index(name)] for name in COLUMNS[:6]}
+    return {
+        "request_bytes_per_call": float(column["request_bytes"].mean()),
+        "response_bytes_per_call": float(column["response_bytes"].mean()),
+        "other_messages": int(column["other_messages"].sum()),
+        "other_bytes": int(column["other_bytes"].sum()),
+    }

@@ -1,0 +1,1 @@
+"""Results as text: tables for people and for programs."""

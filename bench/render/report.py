@@ -1,0 +1,91 @@
+"""A result on the terminal: tables, what was noticed, and where the figures come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bench.render import formats
+from bench.render.tables import Table
+from bench.render.units import duration
+from bench.results import Result
+
+_WIDTH_OF_A_FILE = 200
+
+
+def print_report(result: Result, tables: Sequence[Table]) -> None:
+    """Print tables, findings and provenance on stdout."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDTH_OF_A_FILE)
+    formats.print_tables(console, tables)
+    for line in (*findings(result), *provenance(result)):
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def findings(result: Result) -> list[str]:
+    """Return what was noticed, one line per cell and finding, with the number of sessions."""
+    lines = []
+    for cell in result.cells:
+        counts: dict[str, int] = {}
+        for session in cell.sessions:
+            for notice in session.notices:
+                counts[notice] = counts.get(notice, 0) + 1
+        total = len(cell.sessions)
+        lines += [
+            f"note: {cell.name}: {text} (in {count} of {total} sessions)"
+            for text, count in counts.items()
+        ]
+    return lines
+
+
+def provenance(result: Result) -> list[str]:
+    """Return where the figures come from: machine, versions, amount, overheads, order."""
+    env, run = result.environment, result.run
+    overheads = {
+        "clock read": "overhead_clock_read_ns",
+        "empty timed region": "overhead_empty_region_ns",
+        "spawn of a no-op": "overhead_spawn_noop_ns",
+        "Python without imports": "overhead_run_python_ns",
+    }
+    costs = [f"{text} {duration(float(env[key]))}" for text, key in overheads.items() if key in env]
+    finished = sum(len(cell.sessions) for cell in result.cells)
+    return [
+        f"host {env.get('hostname', '?')}, {env.get('cpu_model_name', 'unknown CPU')} × "
+        f"{env.get('cpu_count', '?')}, {env.get('platform', '?')}",
+        f"mcp-latency {env.get('harness_version', '?')}, Python {env.get('python_version', '?')}, "
+        f"mcp {env.get('mcp_version', '?')}",
+        f"{run.get('created', '?')}, suite {run.get('suite', '?')}, {run.get('sessions')} sessions "
+        f"× {run.get('calls')} calls ({run.get('warmups')} warm-ups) per cell, {finished} sessions "
+        f"finished, seed {run.get('seed')}",
+        f"harness: {', '.join(costs)}",
+    ]
+
+
+def markdown_provenance(result: Result) -> str:
+    """Return findings and provenance as Markdown list items."""
+    return "\n" + "".join(f"- {line}\n" for line in (*findings(result), *provenance(result)))
+
+
+def as_fields(result: Result) -> dict[str, Any]:
+    """Return what stands beside the tables in JSON."""
+    return {
+        "run": dict(result.run),
+        "environment": dict(result.environment),
+        "cells": [
+            {
+                "name": cell.name,
+                **cell.fields,
+                "sessions": len(cell.sessions),
+                "outcomes": cell.outcomes,
+                "failures": [
+                    {"round": f.round, "phase": f.phase, "cause": f.cause, "text": f.text}
+                    for f in cell.failures
+                ],
+            }
+            for cell in result.cells
+        ],
+        "notices": findings(result),
+    }

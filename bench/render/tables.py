@@ -1,0 +1,214 @@
+"""The tables of a result as values: titles, columns and rows of numbers. Formats are elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bench import breakdown
+from bench.phases import CALL, Phase
+from bench.results import CellResult, Result
+from bench.stats import Estimate
+
+Value = Estimate | int | str | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table. ``columns`` maps keys to headings; durations are in ns.
+
+    ``notes`` stand under it. A key that ends in ``_ns`` holds a duration.
+    """
+
+    key: str
+    title: str
+    columns: Mapping[str, str]
+    rows: Sequence[Mapping[str, Value]]
+    notes: Sequence[str] = field(default=())
+
+
+def all_tables(result: Result) -> list[Table]:
+    """Return the tables that have rows, in the order in which they are read."""
+    makers: tuple[Callable[[Result], Table], ...] = (
+        setup_table,
+        calls_table,
+        phases_table,
+        ladder_table,
+        marking_table,
+        server_table,
+        outcomes_table,
+    )
+    return [table for table in (make(result) for make in makers) if table.rows]
+
+
+def setup_table(result: Result) -> Table:
+    """Return what each server costs before its first call: mean phases, once per session."""
+    groups = breakdown.setup_groups(result)
+    phases = [p for p in Phase if any(p in group.setup_phases for group in groups)]
+    rows: list[dict[str, Value]] = []
+    for group in groups:
+        parts = breakdown.setup(group)
+        assert parts is not None
+        rows.append(
+            {
+                "server": group.name,
+                "sessions": len(group.sessions),
+                **{f"{phase}_ns": parts.parts.get(phase) for phase in phases},
+                "setup_ns": parts.total,
+                "first_call_ns": breakdown.first_call(group),
+                "close_ns": breakdown.close(group),
+            }
+        )
+    columns = {"server": "server", "sessions": "sessions"}
+    columns |= {f"{phase}_ns": phase.value for phase in phases}
+    columns |= {"setup_ns": "setup", "first_call_ns": "first_call", "close_ns": "close"}
+    notes = (
+        "Means over sessions; setup is the sum of the phases before it. "
+        "first_call and close stand beside setup, never inside it.",
+    )
+    return Table("setup", "Setup, once per session", columns, rows, notes)
+
+
+def calls_table(result: Result) -> Table:
+    """Return the calls of each cell: percentiles, mean, and who is charged."""
+    rows: list[dict[str, Value]] = []
+    bracketed = False
+    for cell in result.cells:
+        calls = breakdown.calls(cell)
+        if calls is None:
+            continue
+        row: dict[str, Value] = {
+            "cell": cell.name,
+            "calls": cell.n_calls,
+            "p50_ns": calls.median,
+            "p90_ns": calls.p90,
+            "p99_ns": calls.p99,
+            "mean_ns": calls.breakdown.total,
+            "boundary_ns": calls.boundary,
+            "handler_ns": calls.handler,
+        }
+        if calls.handler is None and calls.bracket is not None:
+            bracketed = True
+            row["handler_low_ns"] = calls.bracket.low
+            row["handler_high_ns"] = calls.bracket.high
+        rows.append(row)
+    columns = {
+        "cell": "cell",
+        "calls": "calls",
+        "p50_ns": "p50",
+        "p90_ns": "p90",
+        "p99_ns": "p99",
+        "mean_ns": "mean",
+        "boundary_ns": "boundary",
+        "handler_ns": "handler",
+    }
+    notes = ["Closed loop, one request in flight; [low – high] is the 95 % interval over sessions."]
+    if bracketed:
+        columns |= {"handler_low_ns": "handler ≥", "handler_high_ns": "handler ≤"}
+        notes.append(
+            "Without marks the handler is bracketed by difference: call − unknown tool (≥) "
+            "and call − ping (≤), from the medians of each session."
+        )
+    return Table("calls", "Calls", columns, rows, notes)
+
+
+def phases_table(result: Result) -> Table:
+    """Return where the mean call goes, phase by phase."""
+    rows: list[dict[str, Value]] = []
+    unmarked = False
+    for cell in result.cells:
+        calls = breakdown.calls(cell)
+        if calls is None:
+            continue
+        parts = calls.breakdown.parts
+        unmarked = unmarked or Phase.SERVER in parts
+        row: dict[str, Value] = {"cell": cell.name}
+        row |= {f"{phase}_ns": estimate for phase, estimate in parts.items()}
+        rows.append({**row, "total_ns": calls.breakdown.total})
+    phases = [*CALL[:-1], *([Phase.SERVER] if unmarked else []), CALL[-1]]
+    columns = {"cell": "cell", **{f"{phase}_ns": phase.value for phase in phases}}
+    notes = ("Means, which add up: the phases of a row sum to its total.",)
+    return Table(
+        "phases", "Where a call goes (mean)", {**columns, "total_ns": "total"}, rows, notes
+    )
+
+
+def ladder_table(result: Result) -> Table:
+    """Return the rungs: what each layer adds to the one below it."""
+    rungs = breakdown.ladder(result)
+    rows: list[dict[str, Value]] = [
+        {"rung": rung.label, "p50_ns": rung.total, "increment_ns": rung.increment}
+        for rung in (rungs if len(rungs) > 1 else [])
+    ]
+    columns = {"rung": "rung", "p50_ns": "p50", "increment_ns": "adds"}
+    notes = ("The increment pairs sessions of the same round.",)
+    return Table("ladder", "Ladder: what each layer adds to a call", columns, rows, notes)
+
+
+def marking_table(result: Result) -> Table:
+    """Return what the marks themselves cost."""
+    rows: list[dict[str, Value]] = [
+        {"cell": cost.cell, "unmarked_ns": cost.unmarked, "cost_ns": cost.cost}
+        for cost in breakdown.marking_costs(result)
+    ]
+    columns = {"cell": "cell", "unmarked_ns": "p50 without marks", "cost_ns": "marks add"}
+    notes = ("The same cell with and without marks, interleaved and paired by round.",)
+    return Table("marking", "Cost of marking", columns, rows, notes)
+
+
+def server_table(result: Result) -> Table:
+    """Return the scheduler's account of the server, and the traffic of a call."""
+    rows = [row for row in map(_server_row, result.cells) if row is not None]
+    columns = {
+        "cell": "cell",
+        "setup_cpu_ns": "CPU in setup",
+        "setup_wait_ns": "run-queue wait in setup",
+        "call_cpu_ns": "CPU per exchange",
+        "call_wait_ns": "run-queue wait per exchange",
+        "messages_sent": "messages →",
+        "messages_received": "messages ←",
+        "request_bytes": "bytes → per call",
+        "response_bytes": "bytes ← per call",
+    }
+    notes = ("Scheduler accounting of the server's processes (schedstat); means over sessions.",)
+    return Table("server", "Server accounting and traffic", columns, rows, notes)
+
+
+def outcomes_table(result: Result) -> Table:
+    """Return how the calls ended; only what is not all ok gets a row."""
+    rows: list[dict[str, Value]] = []
+    names = ("ok", "tool_error", "rpc_error", "transport_error", "timeout", "input_required")
+    for cell in result.cells:
+        outcomes = cell.outcomes
+        if cell.failures or set(outcomes) - {"ok"} or not outcomes:
+            counts = {name: outcomes.get(name, 0) for name in names}
+            rows.append({"cell": cell.name, **counts, "failed_sessions": len(cell.failures)})
+    columns = {"cell": "cell", **{name: name for name in names}}
+    columns["failed_sessions"] = "sessions failed"
+    notes = ("Only ok calls are in the statistics above.",)
+    return Table("outcomes", "Outcomes", columns, rows, notes)
+
+
+def _server_row(cell: CellResult) -> dict[str, Value] | None:
+    facts = [session.facts for session in cell.sessions if "server_calls_cpu_ns" in session.facts]
+    if not facts:
+        return None
+    exchanges = [
+        len(s.gap_ns) + len(s.protocol_probe_ns) + len(s.dispatch_probe_ns) for s in cell.sessions
+    ]
+    made = max(sum(exchanges), 1)
+
+    def average(name: str, over: float = len(facts)) -> int:
+        return round(sum(float(fact.get(name, 0)) for fact in facts) / over)
+
+    return {
+        "cell": cell.name,
+        "setup_cpu_ns": average("server_setup_cpu_ns"),
+        "setup_wait_ns": average("server_setup_wait_ns"),
+        "call_cpu_ns": average("server_calls_cpu_ns", made),
+        "call_wait_ns": average("server_calls_wait_ns", made),
+        "messages_sent": average("messages_sent"),
+        "messages_received": average("messages_received"),
+        "request_bytes": average("request_bytes_per_call"),
+        "response_bytes": average("response_bytes_per_call"),
+    }

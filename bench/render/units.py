@@ -1,0 +1,30 @@
+"""Nanoseconds for people: one unit per group of values, three significant digits."""
+
+from __future__ import annotations
+
+UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+
+
+def choose(largest_ns: float) -> tuple[str, float]:
+    """Return the name and the size in ns of the unit in which ``largest_ns`` is 1 or more."""
+    size = abs(largest_ns)
+    for name, unit_ns in UNITS:
+        if size >= unit_ns:
+            return name, unit_ns
+    return UNITS[-1]
+
+
+def number(value: float) -> str:
+    """Return a number with three significant digits and no exponent."""
+    size = abs(value)
+    if size >= 100:
+        return f"{value:.0f}"
+    if size >= 10:
+        return f"{value:.1f}"
+    return f"{value:.2f}"
+
+
+def duration(ns: float) -> str:
+    """Return a duration with the unit that suits it."""
+    name, unit_ns = choose(ns)
+    return f"{number(ns / unit_ns)} {name}"

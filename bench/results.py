@@ -1,0 +1,167 @@
+"""What a run gave: sessions of cells as columns of integer nanoseconds. Values only, no files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.phases import CALL, CALL_UNMARKED, IN_SERVER, Phase
+
+Nanoseconds = NDArray[np.int64]
+ABSENT = -1
+"""In a phase column: this call has no such phase (its marks are not complete)."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One finished session.
+
+    ``setup`` and ``close_ns`` hold phases that happen once. ``calls`` has one entry per phase,
+    each an int64 array with one value per successful call, in order; ``encode``, ``server`` and
+    ``decode`` are always there, the five phases that ``server`` is made of only where the server
+    wrote marks (:data:`ABSENT` in calls without a complete set). ``gap_ns[i]`` lies between the
+    end of call ``i - 1`` (the start of the session for the first) and the start of call ``i``.
+    """
+
+    round: int
+    position: int
+    setup: Mapping[Phase, int]
+    first_call_ns: int | None
+    close_ns: int | None
+    calls: Mapping[Phase, Nanoseconds]
+    gap_ns: Nanoseconds
+    protocol_probe_ns: Nanoseconds
+    dispatch_probe_ns: Nanoseconds
+    outcomes: Mapping[str, int]
+    facts: Mapping[str, int | float | str] = field(default_factory=dict)
+    notices: Sequence[str] = ()
+
+    @property
+    def setup_ns(self) -> int:
+        """The whole of setup."""
+        return sum(self.setup.values())
+
+    @property
+    def total_ns(self) -> Nanoseconds:
+        """The total of each successful call: exactly the sum of its phases."""
+        return np.asarray(sum(self.calls[phase] for phase in CALL_UNMARKED), dtype=np.int64)
+
+    @property
+    def marked(self) -> bool:
+        """Whether at least one call has a complete set of marks."""
+        return Phase.HANDLER in self.calls and bool((self.calls[Phase.HANDLER] >= 0).any())
+
+    def complete(self) -> NDArray[np.bool_]:
+        """Return which calls have all seven phases."""
+        if Phase.HANDLER not in self.calls:
+            return np.zeros(len(self.gap_ns), dtype=bool)
+        return np.asarray(self.calls[Phase.HANDLER] >= 0)
+
+    def check(self) -> None:
+        """Raise ValueError unless every call's phases sum exactly to its total (law 1)."""
+        if not self.marked:
+            return
+        rows = self.complete()
+        inside = sum(self.calls[phase][rows] for phase in IN_SERVER)
+        if not np.array_equal(inside, self.calls[Phase.SERVER][rows]):
+            raise ValueError("the phases of a call do not sum to its total")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A session that ended early; its samples are not in any figure."""
+
+    round: int
+    phase: str
+    cause: str
+    text: str
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """All sessions of one cell. ``fields`` are those of the cell, flat."""
+
+    name: str
+    fields: Mapping[str, int | str | None]
+    sessions: Sequence[Session]
+    failures: Sequence[Failure] = ()
+
+    @property
+    def server(self) -> str:
+        """The name of the target."""
+        return str(self.fields["server"])
+
+    @property
+    def handler(self) -> str:
+        """What the tool does."""
+        return str(self.fields["handler"])
+
+    @property
+    def transport(self) -> str:
+        """How bytes move."""
+        return str(self.fields["transport"])
+
+    @property
+    def marked(self) -> bool:
+        """Whether the server of this cell wrote marks."""
+        return any(session.marked for session in self.sessions)
+
+    @property
+    def call_phases(self) -> tuple[Phase, ...]:
+        """The phases its calls can be split into."""
+        return CALL if self.marked else CALL_UNMARKED
+
+    @property
+    def setup_phases(self) -> tuple[Phase, ...]:
+        """The phases of setup that exist here, in order."""
+        found = {phase: None for session in self.sessions for phase in session.setup}
+        return tuple(phase for phase in Phase if phase in found)
+
+    @property
+    def outcomes(self) -> dict[str, int]:
+        """How many calls ended in each way, over all finished sessions."""
+        counts: dict[str, int] = {}
+        for session in self.sessions:
+            for outcome, count in session.outcomes.items():
+                counts[outcome] = counts.get(outcome, 0) + count
+        return counts
+
+    @property
+    def n_calls(self) -> int:
+        """Successful calls over all finished sessions."""
+        return sum(len(session.gap_ns) for session in self.sessions)
+
+    def totals(self) -> list[Nanoseconds]:
+        """Return the totals of the calls, one array per session (empty ones left out)."""
+        return [session.total_ns for session in self.sessions if len(session.gap_ns)]
+
+    def phase(self, phase: Phase) -> list[Nanoseconds]:
+        """Return one phase of the calls, one array per session, calls without it left out."""
+        columns = [session.calls[phase] for session in self.sessions if phase in session.calls]
+        present = [column[column >= 0] for column in columns]
+        return [column for column in present if len(column)]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One run. ``run`` says how it was made; ``environment`` where."""
+
+    cells: Sequence[CellResult]
+    run: Mapping[str, Any]
+    environment: Mapping[str, int | float | str]
+
+    def cell(self, name: str) -> CellResult:
+        """Return the cell of this name. Raises KeyError naming those there are."""
+        for cell in self.cells:
+            if cell.name == name:
+                return cell
+        raise KeyError(f"no cell {name!r}; there are: {', '.join(c.name for c in self.cells)}")
+
+    @property
+    def failures(self) -> list[tuple[str, Failure]]:
+        """Every session that ended early, with the name of its cell."""
+        return [(cell.name, failure) for cell in self.cells for failure in cell.failures]

@@ -1,0 +1,218 @@
+"""What ``mcp-latency run`` does: flags to a suite, a run with its progress, then the report."""
+
+from __future__ import annotations
+
+import os
+import random
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bench import suite as suites
+from bench.cli import FAILED, INTERRUPTED
+from bench.errors import BenchError, SuiteError
+from bench.measure import Options, check_output, measure, parse_arguments, plan_of
+from bench.protocol.revisions import DEFAULT_REVISION
+from bench.redact import redact
+from bench.render import report, tables
+from bench.results import Result
+from bench.runner import Interrupted
+from bench.show_progress import make_progress
+from bench.storage import default_path
+from bench.suite import Suite
+from bench.target import TICKETS_VARIABLE, command, parse_variables, ticket_environment
+
+TRACE_VARIABLE = "MCP_LOG_LEVEL"
+DEFAULT_SUITE = "bill"
+_ONLY_WITH_COMMAND = ("tool", "arguments", "name", "env", "inherit_environ", "copy_env", "marks")
+
+
+def run(name: str | None, output: Path | None, flags: Mapping[str, Any]) -> None:
+    """Run a suite and print its report; ends the program with its exit code."""
+    suite = _sized(_suite(name, flags), flags)
+    client_cpus, server_cpus = _affinity(flags["affinity"])
+    seed = random.SystemRandom().randrange(2**32) if flags["seed"] is None else flags["seed"]
+    if flags["dry_run"]:
+        _print_plan(suite, seed)
+        return
+    path = output or default_path(suite.name)
+    check_output(path, suite, force=flags["force"])
+    suite = _with_tickets(suite)
+    with _trace(flags["trace"]) as trace_fd:
+        options = Options(seed, _command_line(suite), client_cpus, server_cpus, trace_fd)
+        slots = plan_of(suite, seed)
+        with make_progress(suite, len(slots), quiet=flags["quiet"]) as progress:
+            try:
+                result, interrupted = measure(
+                    suite, options, path, progress.update, progress.finished
+                )
+            except Interrupted:
+                raise click.exceptions.Exit(INTERRUPTED) from None
+    _report(result, path, interrupted=interrupted)
+
+
+def _suite(name: str | None, flags: Mapping[str, Any]) -> Suite:
+    if flags["command"] is None:
+        given = [
+            f"--{option.replace('_', '-')}" for option in _ONLY_WITH_COMMAND if flags.get(option)
+        ]
+        if given or flags["variables"]:
+            raise SuiteError(f"{', '.join(given) or '--env'} needs --command")
+        suite = suites.load_suite(name or DEFAULT_SUITE)
+        if flags["revision"]:
+            cells = tuple(replace(cell, revision=flags["revision"]) for cell in suite.cells)
+            suite = replace(suite, cells=cells)
+        return suite
+    if name is not None:
+        raise SuiteError(f"give either the suite {name!r} or --command, not both")
+    return _ad_hoc(flags)
+
+
+def _ad_hoc(flags: Mapping[str, Any]) -> Suite:
+    if not flags["tool"]:
+        raise SuiteError("--command needs --tool, the name of the tool to call")
+    try:
+        arguments = parse_arguments(flags["arguments"]) if flags["arguments"] else {}
+    except ValueError as error:
+        raise SuiteError(f"--arguments: {error}") from None
+    inherited = [n.strip() for n in (flags["inherit_environ"] or "").split(",") if n.strip()]
+    if flags["copy_env"]:
+        inherited = list(os.environ)
+    target = replace(
+        command(flags["command"], flags["name"]),
+        inherited=tuple(inherited),
+        passed=parse_variables(flags["variables"]),
+    )
+    cell = suites.make_cell(
+        target,
+        flags["tool"],
+        arguments=arguments,
+        revision=flags["revision"] or DEFAULT_REVISION,
+    )
+    cells = suites.with_unmarked_twins([cell]) if flags["marks"] else (cell,)
+    return Suite(target.name, cells)
+
+
+def _sized(suite: Suite, flags: Mapping[str, Any]) -> Suite:
+    """Apply the flags that change how much is measured; what is given by number wins."""
+    if flags["fast"] and flags["rigorous"]:
+        raise SuiteError("--fast and --rigorous exclude each other")
+    changes: dict[str, Any] = {}
+    if flags["fast"]:
+        changes = dict(zip(("sessions", "calls", "warmups"), suites.FAST, strict=True))
+    elif flags["rigorous"]:
+        changes = dict(zip(("sessions", "calls", "warmups"), suites.RIGOROUS, strict=True))
+    for option, name in (
+        ("sessions", "sessions"),
+        ("calls", "calls"),
+        ("warmups", "warmups"),
+        ("timeout", "timeout_s"),
+        ("close_grace", "close_grace_s"),
+    ):
+        if flags[option] is not None:
+            changes[name] = flags[option]
+    suite = replace(suite, **changes, strict=flags["strict"])
+    if flags["no_marks"]:
+        suite = suites.without_marks(suite)
+    return suites.checked(suite, "options")
+
+
+def _with_tickets(suite: Suite) -> Suite:
+    """Fill the ticket database before anything is timed, and tell the servers where it is."""
+    shipped = [cell for cell in suite.cells if cell.target.label.startswith("serve ")]
+    if not any(cell.handler in suites.TICKET_TOOLS for cell in shipped):
+        return suite
+    variables = ticket_environment()
+    cells = tuple(
+        replace(cell, target=replace(cell.target, provided={**cell.target.provided, **variables}))
+        if cell in shipped and TICKETS_VARIABLE not in cell.target.passed
+        else cell
+        for cell in suite.cells
+    )
+    return replace(suite, cells=cells)
+
+
+def _affinity(text: str | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    if text is None:
+        return (), ()
+    if not hasattr(os, "sched_setaffinity"):
+        raise SuiteError("--affinity: this system cannot pin processes to CPUs")
+    client, _, server = text.partition(":")
+    pinned = _cpus(client), _cpus(server or client)
+    available = os.sched_getaffinity(0)
+    missing = sorted({cpu for cpus in pinned for cpu in cpus} - available)
+    if missing:
+        raise SuiteError(
+            f"--affinity: no CPU {missing[0]} here; there are "
+            f"{', '.join(map(str, sorted(available)))}"
+        )
+    return pinned
+
+
+def _cpus(text: str) -> tuple[int, ...]:
+    cpus: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise SuiteError(f"--affinity: {part!r} is no CPU; expected a list like 0,2 or 0-1")
+        cpus.update(range(int(first), int(last or first) + 1))
+    return tuple(sorted(cpus))
+
+
+@contextmanager
+def _trace(path: Path | None) -> Iterator[int | None]:
+    """Open where the wire is to be written: a file, stderr if the environment says so, or none."""
+    if path is None:
+        if os.environ.get(TRACE_VARIABLE, "").lower() != "debug":
+            yield None
+            return
+        # A copy: descriptor 2 of a worker is the server's stderr, which is not shown.
+        fd = os.dup(sys.stderr.fileno())
+        try:
+            yield fd
+        finally:
+            os.close(fd)
+        return
+    try:
+        file = path.open("wb", buffering=0)
+    except OSError as error:
+        raise BenchError(f"--trace: {path}: cannot be written: {error.strerror}") from None
+    with file:
+        yield file.fileno()
+
+
+def _command_line(suite: Suite) -> str:
+    secrets = [secret for cell in suite.cells for secret in cell.target.secrets]
+    return redact(shlex.join(["mcp-latency", *sys.argv[1:]]), secrets)
+
+
+def _print_plan(suite: Suite, seed: int) -> None:
+    click.echo(
+        f"suite {suite.name}, seed {seed}: {len(suite.cells)} cells × {suite.sessions} sessions"
+    )
+    for slot in plan_of(suite, seed):
+        click.echo(f"{slot.position + 1:4d}  round {slot.round:3d}  {suite.cells[slot.cell].name}")
+
+
+def _report(result: Result, path: Path, *, interrupted: bool) -> None:
+    if any(cell.sessions for cell in result.cells):
+        report.print_report(result, tables.all_tables(result))
+        click.echo(f"result: {path}")
+    for name, failure in result.failures:
+        click.echo(
+            f"failed: {name}, round {failure.round}, {failure.phase}: {failure.text}", err=True
+        )
+    if interrupted:
+        click.echo("mcp-latency: interrupted; finished sessions are kept", err=True)
+        raise click.exceptions.Exit(INTERRUPTED)
+    empty = [cell.name for cell in result.cells if not cell.n_calls]
+    for name in empty:
+        click.echo(f"mcp-latency: {name}: no call succeeded, so there are no statistics", err=True)
+    if empty or result.failures:
+        raise click.exceptions.Exit(FAILED)

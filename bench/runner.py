@@ -1,0 +1,292 @@
+"""Walks a plan: one fresh worker process per slot; a worker that dies or hangs costs one session.
+
+The rule of this room: it starts, watches and reaps processes, and knows nothing of what they
+measure. The runner drains the server's stderr (which is the worker's), so that no server ever
+blocks on it and no thread of the worker is disturbed by it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from bench.errors import MeasurementError
+from bench.journal import SessionEntry
+from bench.plan import Slot
+from bench.progress import Progress
+from bench.redact import redact_tree
+from bench.spec import SessionSpec
+
+STDERR_TAIL_BYTES = 64 * 1024
+STDERR_SHOWN_BYTES = 600
+STALL_GRACE_S = 15.0
+"""On top of two time limits: after that without a step or a call the worker itself has hung."""
+STOP_GRACE_S = 8.0
+"""For a worker to end its server (TERM, KILL) when it is told to stop."""
+_POLL_S = 0.25
+_PR_SET_CHILD_SUBREAPER = 36
+
+OnProgress = Callable[[Slot, str, int], None]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A slot with its orders, and the texts that must not be shown."""
+
+    slot: Slot
+    spec: SessionSpec
+    secrets: tuple[str, ...] = ()
+
+
+class Interrupted(Exception):
+    """The user wants the run to stop; what is finished is kept."""
+
+
+class Runner:
+    """Runs jobs one after the other. ``trace_fd`` receives the wire of every session."""
+
+    def __init__(self, on_progress: OnProgress, trace_fd: int | None = None) -> None:
+        self._on_progress = on_progress
+        self._trace_fd = trace_fd
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[SessionEntry]:
+        """Yield one entry per job, finished or failed. Raises Interrupted on INT, TERM or HUP."""
+        _adopt_orphans()
+        with _stop_signals(), tempfile.TemporaryDirectory(prefix="mcp-latency-") as folder:
+            progress_file = Path(folder) / "progress"
+            for job in jobs:
+                progress_file.unlink(missing_ok=True)
+                progress = Progress(progress_file)
+                try:
+                    yield self._session(job, progress, progress_file)
+                finally:
+                    progress.close()
+
+    def overheads(self) -> dict[str, int]:
+        """Let a worker measure what the harness costs. Raises MeasurementError if it cannot."""
+        with tempfile.TemporaryDirectory(prefix="mcp-latency-") as folder:
+            worker = _Worker("", Path(folder) / "progress", None)
+            with _reaped(worker):
+                deadline = time.monotonic() + 60.0
+                while not worker.pump(_POLL_S):
+                    if time.monotonic() > deadline:
+                        raise MeasurementError("the overheads could not be measured within 60 s")
+        header, _ = worker.message()
+        return dict(header["overheads"])
+
+    def _session(self, job: Job, progress: Progress, progress_file: Path) -> SessionEntry:
+        worker = _Worker(job.spec.to_json(), progress_file, self._trace_fd)
+        with _reaped(worker):
+            stalled = self._watch(worker, job, progress)
+        survivors = kill_descendants()
+        try:
+            header, rows = worker.message()
+        except ValueError:
+            header, rows = {"failure": _death(worker, progress, stalled)}, array("q")
+        if "failure" in header:
+            header["failure"]["text"] = _with_stderr(header["failure"]["text"], worker.stderr_tail)
+        elif survivors:
+            facts = {"count": survivors}
+            header["notices"].append({"code": "survivors", "facts": facts, "count": 1})
+        return SessionEntry(job.slot, redact_tree(header, job.secrets), rows)
+
+    def _watch(self, worker: _Worker, job: Job, progress: Progress) -> bool:
+        """Drain the worker until it ends; return True if it had to be ended for its silence."""
+        limit_s = 2 * job.spec.timeout_s + STALL_GRACE_S + 3 * job.spec.close_grace_s
+        last, changed = progress.read(), time.monotonic()
+        while not worker.pump(_POLL_S):
+            state = progress.read()
+            self._on_progress(job.slot, *state)
+            if state != last:
+                last, changed = state, time.monotonic()
+            elif time.monotonic() - changed > limit_s:
+                return True
+        return False
+
+
+class _Worker:
+    """One child, its pipes, and what came out of them."""
+
+    def __init__(self, spec: str, progress_file: Path, trace_fd: int | None) -> None:
+        read_fd, write_fd = os.pipe()
+        fds = [write_fd] if trace_fd is None else [write_fd, trace_fd]
+        extra = [] if trace_fd is None else [str(trace_fd)]
+        self.stderr_tail = bytearray()
+        self._out = bytearray()
+        try:
+            self._popen = subprocess.Popen(
+                # -P: the current folder may hold a package called bench.
+                [
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "bench.worker",
+                    str(write_fd),
+                    str(progress_file),
+                    str(os.getpid()),
+                    *extra,
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                pass_fds=fds,
+                start_new_session=True,
+            )
+        finally:
+            os.close(write_fd)
+        assert self._popen.stdin is not None
+        assert self._popen.stderr is not None
+        self._result_fd = read_fd
+        self._open_fds = {read_fd, self._popen.stderr.fileno()}
+        with contextlib.suppress(BrokenPipeError):
+            self._popen.stdin.write(spec.encode())
+        with contextlib.suppress(BrokenPipeError):
+            self._popen.stdin.close()
+
+    def pump(self, wait_s: float) -> bool:
+        """Read what is there; True when the worker has ended and said all it had to say."""
+        readable, _, _ = select.select(list(self._open_fds), [], [], wait_s)
+        for fd in readable:
+            chunk = os.read(fd, 1 << 16)
+            if not chunk:
+                self._open_fds.discard(fd)
+            elif fd == self._result_fd:
+                self._out += chunk
+            else:
+                self.stderr_tail += chunk
+                del self.stderr_tail[:-STDERR_TAIL_BYTES]
+        return self._result_fd not in self._open_fds and self._popen.poll() is not None
+
+    def message(self) -> tuple[dict[str, Any], array[int]]:
+        """Return what the worker sent. Raises ValueError if it is not whole."""
+        line, newline, body = bytes(self._out).partition(b"\n")
+        if not newline:
+            raise ValueError("no header")
+        header = json.loads(line)
+        rows: array[int] = array("q")
+        rows.frombytes(body)
+        if len(rows) != header.pop("rows"):
+            raise ValueError("rows are missing")
+        return header, rows
+
+    def stop(self) -> None:
+        """End the worker: it is asked first, so that it can end its server."""
+        for number, grace_s in ((signal.SIGTERM, STOP_GRACE_S), (signal.SIGKILL, STOP_GRACE_S)):
+            if self._popen.poll() is not None:
+                break
+            self._popen.send_signal(number)
+            deadline = time.monotonic() + grace_s
+            while self._popen.poll() is None and time.monotonic() < deadline:
+                if self._open_fds:
+                    self.pump(0.02)
+                else:
+                    time.sleep(0.02)
+
+    def close(self) -> None:
+        """Give the descriptors back, after a last look at stderr."""
+        assert self._popen.stderr is not None
+        os.set_blocking(self._popen.stderr.fileno(), False)
+        with contextlib.suppress(OSError):
+            while chunk := os.read(self._popen.stderr.fileno(), 1 << 16):
+                self.stderr_tail += chunk
+        del self.stderr_tail[:-STDERR_TAIL_BYTES]
+        self._popen.stderr.close()
+        os.close(self._result_fd)
+
+    @property
+    def exit_code(self) -> int | None:
+        return self._popen.returncode
+
+
+@contextlib.contextmanager
+def _reaped(worker: _Worker) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        worker.stop()
+        worker.close()
+
+
+def kill_descendants() -> int:
+    """Kill whatever a session left running, wherever it hid; return how many there were.
+
+    Orphans of a worker become ours (Linux child subreaper), so leaving the server's process
+    group does not save them.
+    """
+    import psutil
+
+    # No other child is ours to kill: workers run one at a time, and this one is reaped.
+    orphans = [
+        process
+        for process in psutil.Process().children(recursive=True)
+        if process.pid not in _spared
+    ]
+    alive = 0
+    for process in orphans:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            alive += process.status() != psutil.STATUS_ZOMBIE
+            process.kill()
+    psutil.wait_procs(orphans, timeout=STOP_GRACE_S)
+    return alive
+
+
+_spared: set[int] = set()
+
+
+def _adopt_orphans() -> None:
+    """Become the one to whom orphans fall; children that were there before are not touched."""
+    import psutil
+
+    _spared.clear()
+    _spared.update(process.pid for process in psutil.Process().children(recursive=True))
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+@contextlib.contextmanager
+def _stop_signals() -> Iterator[None]:
+    """Turn INT, TERM and HUP into Interrupted; a second one while stopping is ignored."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+        raise Interrupted
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _death(worker: _Worker, progress: Progress, stalled: bool) -> dict[str, str]:
+    phase, done = progress.read()
+    where = f"in {phase}" if phase != "calls" else f"after {done} exchanges"
+    if stalled:
+        return {"phase": phase, "cause": "worker_stalled", "text": f"the worker hung {where}"}
+    from bench.session import describe_exit
+
+    how = describe_exit(worker.exit_code or 0)
+    text = f"the worker process ended {where}: {how}"
+    return {"phase": phase, "cause": "worker_died", "text": text}
+
+
+def _with_stderr(text: str, tail: bytearray) -> str:
+    shown = bytes(tail[-STDERR_SHOWN_BYTES:]).decode("utf-8", "backslashreplace").strip()
+    return f"{text}; stderr ended with: {shown}" if shown else text

@@ -1,0 +1,95 @@
+"""Progress of a run: a bar with the time left on a terminal, plain lines elsewhere, on stderr."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+import click
+
+from bench.journal import SessionEntry
+from bench.plan import Slot
+from bench.render.units import duration
+from bench.suite import Suite
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
+
+
+class Progress(Protocol):
+    """What a run tells while it is going on."""
+
+    def update(self, slot: Slot, step: str, done: int) -> None:
+        """Show that a session is at a step, with ``done`` exchanges of its calls made."""
+
+    def finished(self, slot: Slot, entry: SessionEntry) -> None:
+        """Show that a session has ended, well or not."""
+
+
+@contextmanager
+def make_progress(suite: Suite, slots: int, *, quiet: bool) -> Iterator[Progress]:
+    """Give the kind of progress that fits where stderr goes."""
+    if quiet:
+        yield _Silent()
+    elif sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}", markup=False),
+        )
+        with RichProgress(*columns, console=Console(stderr=True), transient=True) as bar:
+            yield _Bar(suite, bar, bar.add_task("", total=slots))
+    else:
+        yield _Lines(suite, slots)
+
+
+class _Silent:
+    def update(self, slot: Slot, step: str, done: int) -> None:
+        pass
+
+    def finished(self, slot: Slot, entry: SessionEntry) -> None:
+        pass
+
+
+class _Bar:
+    def __init__(self, suite: Suite, bar: RichProgress, task: TaskID) -> None:
+        self._suite = suite
+        self._bar = bar
+        self._task = task
+
+    def update(self, slot: Slot, step: str, done: int) -> None:
+        text = f"{self._suite.cells[slot.cell].name}  {step}"
+        self._bar.update(self._task, description=f"{text} {done}" if done else text)
+
+    def finished(self, slot: Slot, entry: SessionEntry) -> None:
+        self._bar.advance(self._task)
+
+
+class _Lines:
+    def __init__(self, suite: Suite, slots: int) -> None:
+        self._suite = suite
+        self._slots = slots
+        self._started_s = time.monotonic()
+
+    def update(self, slot: Slot, step: str, done: int) -> None:
+        pass
+
+    def finished(self, slot: Slot, entry: SessionEntry) -> None:
+        failure = entry.header.get("failure")
+        done = slot.position + 1
+        spent_s = time.monotonic() - self._started_s
+        left = (
+            duration(spent_s / done * (self._slots - done) * 1e9) if done < self._slots else "0 s"
+        )
+        outcome = "ok" if failure is None else f"failed in {failure['phase']}: {failure['cause']}"
+        name = self._suite.cells[slot.cell].name
+        click.echo(f"[{done}/{self._slots}] {name}: {outcome} ({left} left)", err=True)

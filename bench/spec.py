@@ -1,0 +1,63 @@
+"""What one worker is told to do: the values that cross from the runner to the worker.
+
+Standard library only; kept apart from the suite so that the worker imports neither numpy nor
+the suite's parser.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+DEFAULT_TIMEOUT_S = 30.0
+"""Limit of each phase of setup, and of each call."""
+DEFAULT_CLOSE_GRACE_S = 2.0
+"""How long a server may take to leave by itself before TERM, and again before KILL; the official
+SDK clients allow the same."""
+MAX_PROBES = 20
+CALLS_PER_PROBE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSpec:
+    """One session: what to start, what to call, how often, and the limits of each wait.
+
+    ``env`` is the whole environment of the server. ``client_cpus`` and ``server_cpus`` pin the
+    two sides; empty means no pinning.
+    """
+
+    argv: tuple[str, ...]
+    tool: str
+    transport: str = "stdio"
+    client: str = "raw"
+    revision: str = "2025-11-25"
+    arguments: dict[str, Any] = field(default_factory=dict)
+    env: dict[str, str] | None = None
+    cwd: str | None = None
+    calls: int = 1
+    warmups: int = 0
+    marks: bool = False
+    strict: bool = False
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    close_grace_s: float = DEFAULT_CLOSE_GRACE_S
+    limit_bytes: int = 64 * 1024 * 1024
+    client_cpus: tuple[int, ...] = ()
+    server_cpus: tuple[int, ...] = ()
+
+    @property
+    def probes(self) -> int:
+        """How many pairs of probes go between the calls: one for five calls, 20 at most."""
+        return 0 if self.transport == "pipe" else min(MAX_PROBES, self.calls // CALLS_PER_PROBE)
+
+    def to_json(self) -> str:
+        """Return the spec as one line of JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> SessionSpec:
+        """Return the spec that :meth:`to_json` wrote."""
+        values = json.loads(text)
+        for name in ("argv", "client_cpus", "server_cpus"):
+            values[name] = tuple(values[name])
+        return cls(**values)

@@ -1,0 +1,1 @@
+"""Suites that come with the project, as TOML files."""

@@ -1,0 +1,1 @@
+"""Transports move bytes and read the clock; they know no protocol."""

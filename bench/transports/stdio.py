@@ -1,0 +1,126 @@
+"""stdio: one message per line over the pipes of a spawned server.
+
+One blocking read and one write per exchange; nothing else stands in the timed path.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+from bench.clock import now_ns
+from bench.errors import PeerClosed
+from bench.phases import Phase, Timeline
+from bench.protocol.framing import DEFAULT_LIMIT_BYTES, LineFraming
+from bench.spec import DEFAULT_CLOSE_GRACE_S
+from bench.transports.base import Arrival, Ending
+from bench.transports.process import ServerProcess
+
+READ_BYTES = 65536  # what a pipe of Linux holds
+
+
+class StdioTransport:
+    """Spawns a command and moves lines over its stdin and stdout."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        *,
+        limit_bytes: int = DEFAULT_LIMIT_BYTES,
+        close_grace_s: float = DEFAULT_CLOSE_GRACE_S,
+    ) -> None:
+        self._argv = argv
+        self._env = env
+        self._cwd = cwd
+        self._close_grace_s = close_grace_s
+        self.framing = LineFraming(limit_bytes)
+        self.ready: deque[Arrival] = deque()
+        self.process: ServerProcess | None = None
+
+    def open(self) -> Timeline:
+        """Spawn the server. Raises SessionError (spawn) where that fails."""
+        self.process = process = ServerProcess(self._argv, self._env, self._cwd)
+        self._in, self._out = process.stdin_fd, process.stdout_fd
+        os.set_blocking(self._in, False)
+        timeline = Timeline(process.start_ns)
+        timeline.end(Phase.SPAWN, process.spawned_ns)
+        return timeline
+
+    def send(self, data: bytes) -> None:
+        """Write ``data``; a server that is itself writing is read meanwhile."""
+        try:
+            written = os.write(self._in, data)
+        except BlockingIOError:
+            written = 0
+        except BrokenPipeError:
+            raise PeerClosed from None
+        if written != len(data):
+            self._send_rest(memoryview(data)[written:])
+
+    def receive(self) -> Arrival:
+        """Return the next line and the time at which its end was read."""
+        if self.ready:
+            return self.ready.popleft()
+        while True:
+            chunk = os.read(self._out, READ_BYTES)
+            ns = now_ns()
+            # One whole line and nothing more: the common case needs no buffer.
+            if chunk.find(b"\n") == len(chunk) - 1 and chunk and not self.framing.pending_bytes:
+                return chunk, ns
+            self._take(chunk, ns)
+            if self.ready:
+                return self.ready.popleft()
+
+    def unread_bytes(self, count: Callable[[int], int]) -> int:
+        """How many bytes of our writes the server has not read yet."""
+        return count(self._in)
+
+    def read_if_ready(self, wait_s: float) -> bool:
+        """Wait up to ``wait_s`` for output and queue it; True if there was any."""
+        readable, _, _ = select.select([self._out], [], [], wait_s)
+        if readable:
+            chunk = os.read(self._out, READ_BYTES)
+            self._take(chunk, now_ns())
+        return bool(readable)
+
+    def close(self) -> Ending:
+        """Close stdin and see the server out; TERM and KILL follow where it stays."""
+        assert self.process is not None
+        start_ns = now_ns()
+        escalation, end_ns = self.process.end(self._close_grace_s, self._drain)
+        return Ending(start_ns, end_ns, escalation, self.process.exit_code, tuple(self.ready))
+
+    def destroy(self) -> None:
+        """End the server on the way out of a failed or interrupted session."""
+        if self.process is not None:
+            self.process.destroy()
+
+    def _take(self, chunk: bytes, ns: int) -> None:
+        if not chunk:
+            raise PeerClosed
+        for message in self.framing.feed(chunk):
+            self.ready.append((message, ns))
+
+    def _drain(self) -> bool:
+        try:
+            self._take(os.read(self._out, READ_BYTES), now_ns())
+        except PeerClosed:
+            return False
+        return True
+
+    def _send_rest(self, rest: memoryview) -> None:
+        while rest:
+            readable, writable, _ = select.select([self._out], [self._in], [])
+            if readable:
+                self._take(os.read(self._out, READ_BYTES), now_ns())
+            if writable:
+                try:
+                    rest = rest[os.write(self._in, rest) :]
+                except BlockingIOError:
+                    continue
+                except BrokenPipeError:
+                    raise PeerClosed from None
