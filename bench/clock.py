@@ -14,6 +14,7 @@ from typing import Final
 from bench.errors import TimedOut
 
 now_ns = time.perf_counter_ns
+cpu_ns = time.process_time_ns
 
 IDLE: Final = 0
 

@@ -35,10 +35,14 @@ class Journal:
     def __init__(self, path: Path, description: dict[str, Any]) -> None:
         self.path = path
         try:
-            self._file: IO[bytes] = path.open("wb")
+            self._file = path.open("wb", buffering=0)
         except OSError as error:
             raise ResultFileError(f"{path}: cannot be written: {error.strerror}") from None
-        self._write(json.dumps(description).encode() + b"\n")
+        try:
+            self._write(json.dumps(description).encode() + b"\n")
+        except ResultFileError:
+            self._file.close()
+            raise
 
     def append(self, entry: SessionEntry) -> None:
         """Write one session; it is in the hands of the system when this returns."""
@@ -55,9 +59,10 @@ class Journal:
         self.path.unlink(missing_ok=True)
 
     def _write(self, data: bytes) -> None:
+        rest = memoryview(data)
         try:
-            self._file.write(data)
-            self._file.flush()
+            while rest:
+                rest = rest[self._file.write(rest) :]
         except OSError as error:
             raise ResultFileError(
                 f"{self.path}: cannot be written: {error.strerror}; "
@@ -84,8 +89,9 @@ def _entries(file: IO[bytes]) -> Iterator[SessionEntry]:
         except ValueError:
             return
         rows: array[int] = array("q")
-        data = file.read(header.pop("rows") * rows.itemsize)
-        if len(data) % rows.itemsize:
+        size_bytes = header.pop("rows") * rows.itemsize
+        data = file.read(size_bytes)
+        if len(data) != size_bytes:
             return
         rows.frombytes(data)
         yield SessionEntry(Slot(**header.pop("slot")), header, rows)

@@ -21,7 +21,7 @@ from typing import Protocol
 from bench import marks
 from bench.clients.echo import EchoPeer
 from bench.clients.mcp import McpPeer
-from bench.clock import Watch, now_ns
+from bench.clock import Watch, cpu_ns, now_ns
 from bench.errors import ClockError, PeerClosed, SessionError, TimedOut
 from bench.exchange import Exchange, Kind, Outcome
 from bench.notices import POLLUTION, Notices
@@ -140,12 +140,12 @@ def _call(spec: SessionSpec, peer: Peer, record: Record, progress: Progress) -> 
     gc.collect()
     gc.freeze()
     gc.disable()
-    wall_ns, cpu_ns = now_ns(), time.process_time_ns()
+    wall_ns, used_ns = now_ns(), cpu_ns()
     for done, kind in enumerate(kinds(spec), start=1):
         rows.extend(exchange(kind).row())
         progress.exchanges(done)
     record.facts["calls_wall_ns"] = now_ns() - wall_ns
-    record.facts["client_cpu_ns"] = time.process_time_ns() - cpu_ns
+    record.facts["client_cpu_ns"] = cpu_ns() - used_ns
     gc.enable()
 
 
