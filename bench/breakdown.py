@@ -5,6 +5,7 @@ Means add up, medians do not: every table or bar whose parts are summed uses mea
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -87,14 +88,20 @@ def setup_groups(result: Result) -> list[CellResult]:
 
 
 def setup(cell: CellResult) -> Breakdown | None:
-    """Return the mean phases of setup, or None without a finished session."""
+    """Return the mean phases of setup, or None without a finished session.
+
+    Sessions that went through other phases than most (a first read that could not be seen) are
+    left out, so that the parts sum to the total; ``n_sessions`` says how many are in.
+    """
     if not cell.sessions:
         return None
+    ways = Counter(tuple(session.setup) for session in cell.sessions)
+    phases = ways.most_common(1)[0][0]
+    kept = [session for session in cell.sessions if tuple(session.setup) == phases]
     parts = {
-        phase: stats.mean([_one(s.setup[phase]) for s in cell.sessions if phase in s.setup])
-        for phase in cell.setup_phases
+        phase: stats.mean([_one(session.setup[phase]) for session in kept]) for phase in phases
     }
-    return Breakdown(parts, stats.mean([_one(s.setup_ns) for s in cell.sessions]))
+    return Breakdown(parts, stats.mean([_one(session.setup_ns) for session in kept]))
 
 
 def first_call(cell: CellResult) -> Estimate | None:
@@ -107,26 +114,31 @@ def close(cell: CellResult) -> Estimate | None:
     return _once([s.close_ns for s in cell.sessions])
 
 
-def calls(cell: CellResult) -> Calls | None:
-    """Return the breakdown of the calls, or None where none succeeded."""
-    totals = cell.totals()
-    if not totals:
+def call_phases(cell: CellResult) -> Breakdown | None:
+    """Return the mean phases of the calls that have all phases of the cell, or None."""
+    kept = _with_all_phases(cell)
+    if not kept:
         return None
-    marked = cell.marked
-    kept = [s for s in cell.sessions if len(s.gap_ns) and (s.complete().any() or not marked)]
-    rows = [s.complete() if marked else np.ones(len(s.gap_ns), bool) for s in kept]
     parts = {
-        phase: stats.mean([s.calls[phase][chosen] for s, chosen in zip(kept, rows, strict=True)])
+        phase: stats.mean([session.calls[phase][rows] for session, rows in kept])
         for phase in cell.call_phases
     }
-    shown = [s.total_ns[chosen] for s, chosen in zip(kept, rows, strict=True)]
+    return Breakdown(parts, stats.mean([session.total_ns[rows] for session, rows in kept]))
+
+
+def calls(cell: CellResult) -> Calls | None:
+    """Return the calls of a cell with their percentiles, or None where none succeeded."""
+    phases = call_phases(cell)
+    if phases is None:
+        return None
+    totals = cell.totals()
     return Calls(
-        breakdown=Breakdown(parts, stats.mean(shown)),
+        breakdown=phases,
         median=stats.quantile(totals, 0.5),
         p90=stats.quantile(totals, 0.9),
         p99=stats.quantile(totals, 0.99),
-        handler=parts[Phase.HANDLER] if marked else None,
-        boundary=_boundary(kept, rows) if marked else None,
+        handler=phases.parts.get(Phase.HANDLER),
+        boundary=_boundary(cell) if cell.marked else None,
         bracket=_bracket(cell),
     )
 
@@ -189,12 +201,22 @@ def _once(values: Sequence[int | None]) -> Estimate | None:
     return stats.mean(present) if present else None
 
 
-def _boundary(kept: Sequence[Session], rows: Sequence[NDArray[np.bool_]]) -> Estimate:
+def _with_all_phases(cell: CellResult) -> list[tuple[Session, NDArray[np.bool_]]]:
+    """Return the sessions with calls that have all phases of the cell, and those calls."""
+    marked = cell.marked
+    pairs = [
+        (session, session.complete() if marked else np.ones(len(session.gap_ns), dtype=bool))
+        for session in cell.sessions
+    ]
+    return [(session, rows) for session, rows in pairs if rows.any()]
+
+
+def _boundary(cell: CellResult) -> Estimate:
     """Return total − handler, per call (law 2): signed, never clamped."""
     return stats.mean(
         [
-            session.total_ns[chosen] - session.calls[Phase.HANDLER][chosen]
-            for session, chosen in zip(kept, rows, strict=True)
+            session.total_ns[rows] - session.calls[Phase.HANDLER][rows]
+            for session, rows in _with_all_phases(cell)
         ]
     )
 

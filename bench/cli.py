@@ -174,7 +174,7 @@ def plot(file: Path, folder: Path | None, format_: str, log: bool) -> None:
     )
     try:
         target.mkdir(parents=True, exist_ok=True)
-        drawn = charts.save_all(result, target, format=format_, log=log)
+        drawn = charts.save_all(result, target, format_=format_, log=log)
     except OSError as error:
         raise BenchError(f"{target}: charts cannot be written: {error.strerror}") from None
     for path in drawn:

@@ -129,11 +129,11 @@ def _resampled_quantiles(
     bins = min(_RANK_BINS, len(pooled))
     ranks = np.unique(np.linspace(0, len(pooled) - 1, bins).astype(np.int64))
     edges = np.unique(pooled[ranks])
-    counts = np.stack(
-        [np.bincount(np.searchsorted(edges, group), minlength=len(edges)) for group in groups]
-    )[:, : len(edges)]
+    # How many samples of each session lie at or below each edge.
+    below = np.stack([np.searchsorted(np.sort(group), edges, side="right") for group in groups])
     n = len(groups)
     weights = np.random.default_rng(SEED).multinomial(n, [1 / n] * n, size=RESAMPLES)
-    cumulated = np.cumsum(weights @ counts, axis=1)
+    # Floats, so that the product is BLAS's; the counts are far below 2^53.
+    cumulated = weights.astype(np.float64) @ below.astype(np.float64)
     wanted = q * cumulated[:, -1:]
     return np.asarray(edges[(cumulated < wanted).sum(axis=1).clip(max=len(edges) - 1)], np.float64)

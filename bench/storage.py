@@ -1,4 +1,7 @@
-"""Results on disk: a pyperf ``BenchmarkSuite``, written through pyperf, read straight into numpy.
+"""Results on disk: a pyperf ``BenchmarkSuite`` (JSON, format 1.0), to and from numpy.
+
+pyperf's own classes check value by value and take half a minute for what takes a second here, so
+it is the peer in the tests instead: its commands must read every file.
 
 One benchmark per cell and phase or total, called ``CELL:PHASE``; one pyperf run per session, in
 seconds. Integer nanoseconds survive: ``round(value * 1e9)`` is exact up to 10^13 ns. pyperf wants
@@ -31,6 +34,8 @@ from bench.records import result_of
 from bench.results import ABSENT, CellResult, Failure, Nanoseconds, Result, Session
 
 FORMAT = 1
+PYPERF_VERSION = "1.0"
+COMPRESSION = 3
 ZERO_S = 1e-12
 
 _CALL, _GAP, _SETUP, _FIRST_CALL = "call", "gap", "setup", "first_call"
@@ -83,32 +88,28 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
 
     Raises ResultFileError where that fails; an older file of that name is then untouched.
     """
-    import pyperf
-
     target = Path(path)
-    benchmarks = [
-        pyperf.Benchmark(runs)
-        for cell in result.cells
-        for runs in _benchmark_runs(cell, _common(result)).values()
-    ]
-    if not benchmarks:
+    if not any(cell.sessions for cell in result.cells):
         raise ResultFileError(f"{target}: nothing to write: no session was finished")
-    suite = pyperf.BenchmarkSuite(benchmarks)
+    benchmarks = [
+        {"metadata": _flat(cell) | {"name": f"{cell.name}:{part}"}, "runs": runs}
+        for cell in result.cells
+        for part, runs in _runs(cell).items()
+    ]
+    suite = {"version": PYPERF_VERSION, "metadata": _common(result), "benchmarks": benchmarks}
     try:
-        _write_in_place_of(target, suite)
+        _write_in_place_of(target, msgspec.json.encode(suite))
     except OSError as error:
         raise ResultFileError(f"{target}: cannot be written: {error.strerror}") from None
 
 
-def _write_in_place_of(target: Path, suite: Any) -> None:
+def _write_in_place_of(target: Path, data: bytes) -> None:
+    if target.suffix == ".gz":
+        data = gzip.compress(data, COMPRESSION, mtime=0)
     fd, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(fd, "wb") as file:
-            if target.suffix == ".gz":
-                with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-                    _dump(suite, packed)
-            else:
-                _dump(suite, file)
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, 0o644)
@@ -119,17 +120,8 @@ def _write_in_place_of(target: Path, suite: Any) -> None:
         raise
 
 
-def _dump(suite: Any, file: Any) -> None:
-    import io
-
-    text = io.TextIOWrapper(file, encoding="utf-8", write_through=True)
-    suite.dump(text)
-    # Detached, so that the wrapper does not close what it was lent.
-    text.detach()
-
-
 def _common(result: Result) -> dict[str, Any]:
-    """Return the metadata that every run of the file carries; pyperf stores it once."""
+    """Return the metadata that every run of the file carries; it is stored once."""
     cells = [{"name": cell.name, **cell.fields} for cell in result.cells]
     failures = [{"cell": name, **asdict(failure)} for name, failure in result.failures]
     return {
@@ -141,22 +133,19 @@ def _common(result: Result) -> dict[str, Any]:
     }
 
 
-def _benchmark_runs(cell: CellResult, common: Mapping[str, Any]) -> dict[str, list[Any]]:
-    import pyperf
+def _flat(cell: CellResult) -> dict[str, Any]:
+    return {key: value for key, value in cell.fields.items() if value not in (None, "")}
 
-    runs: dict[str, list[Any]] = defaultdict(list)
-    flat = {key: value for key, value in cell.fields.items() if value not in (None, "")}
+
+def _runs(cell: CellResult) -> dict[str, list[dict[str, Any]]]:
+    runs: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for session in cell.sessions:
         place: dict[str, Any] = {"round": session.round, "position": session.position}
         for part, values in _columns(session):
             if not len(values):
                 continue
-            metadata = {**common, **flat, **place, "name": f"{cell.name}:{part}"}
-            if part == _SETUP:
-                metadata |= _session_metadata(session)
-            runs[part].append(
-                pyperf.Run(_seconds(values), metadata=metadata, collect_metadata=False)
-            )
+            metadata = place | _session_metadata(session) if part == _SETUP else place
+            runs[part].append({"metadata": metadata, "values": _seconds(values)})
     return runs
 
 
@@ -195,7 +184,8 @@ def _columns(session: Session) -> Iterable[tuple[str, Sequence[int] | Nanosecond
 
 
 def _seconds(values: Sequence[int] | Nanoseconds) -> list[float]:
-    return [ns / 1e9 if ns else ZERO_S for ns in map(int, values)]
+    seconds = np.asarray(values, dtype=np.int64) / 1e9
+    return list(np.where(seconds == 0, ZERO_S, seconds).tolist())
 
 
 def _read(file: Path) -> bytes:

@@ -52,7 +52,7 @@ def setup_table(result: Result) -> Table:
         rows.append(
             {
                 "server": group.name,
-                "sessions": len(group.sessions),
+                "sessions": parts.total.n_sessions,
                 **{f"{phase}_ns": parts.parts.get(phase) for phase in phases},
                 "setup_ns": parts.total,
                 "first_call_ns": breakdown.first_call(group),
@@ -117,16 +117,15 @@ def phases_table(result: Result) -> Table:
     rows: list[dict[str, Value]] = []
     unmarked = False
     for cell in result.cells:
-        calls = breakdown.calls(cell)
-        if calls is None:
+        phases = breakdown.call_phases(cell)
+        if phases is None:
             continue
-        parts = calls.breakdown.parts
-        unmarked = unmarked or Phase.SERVER in parts
+        unmarked = unmarked or Phase.SERVER in phases.parts
         row: dict[str, Value] = {"cell": cell.name}
-        row |= {f"{phase}_ns": estimate for phase, estimate in parts.items()}
-        rows.append({**row, "total_ns": calls.breakdown.total})
-    phases = [*CALL[:-1], *([Phase.SERVER] if unmarked else []), CALL[-1]]
-    columns = {"cell": "cell", **{f"{phase}_ns": phase.value for phase in phases}}
+        row |= {f"{phase}_ns": estimate for phase, estimate in phases.parts.items()}
+        rows.append({**row, "total_ns": phases.total})
+    shown = [*CALL[:-1], *([Phase.SERVER] if unmarked else []), CALL[-1]]
+    columns = {"cell": "cell", **{f"{phase}_ns": phase.value for phase in shown}}
     notes = ("Means, which add up: the phases of a row sum to its total.",)
     return Table(
         "phases", "Where a call goes (mean)", {**columns, "total_ns": "total"}, rows, notes

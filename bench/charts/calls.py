@@ -1,0 +1,55 @@
+"""The bill of a call: mean phases stacked, with the boundary and the handler in numbers."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+
+from bench import breakdown
+from bench.breakdown import Calls
+from bench.charts import style
+from bench.phases import CALL, Phase
+from bench.render import units
+from bench.results import CellResult, Result
+
+TITLE = "Where a call goes (mean phases)"
+
+
+def call_breakdown(result: Result, ax: Axes | None = None, *, share: bool = False) -> Axes:
+    """Draw the mean phases of a call as one stacked bar per cell.
+
+    With ``share`` each bar is 100 % of its own cell, so that cells of 40 µs and of 40 ms can be
+    read side by side. The numbers at the end of a row are the mean total, boundary and handler.
+    """
+    found = [(cell, calls) for cell in result.cells if (calls := breakdown.calls(cell))]
+    with style.style():
+        ax = style.rows_figure(ax, [cell.name for cell, _ in found])
+        if not found:
+            return style.empty(ax, TITLE, "no call succeeded")
+        for row, (_, calls) in enumerate(found):
+            phases = calls.breakdown
+            style.stack(ax, row, phases.parts, phases.total.value / 100 if share else 1.0)
+        if share:
+            ax.set_xlim(0, 102)
+            ax.set_xlabel("share of the mean call (%)")
+        else:
+            longest_ns = max(calls.breakdown.total.value for _, calls in found)
+            style.time_axis(ax, "mean time of a call", longest_ns)
+        style.name_rows(ax, [cell.name for cell, _ in found])
+        notes = [_numbers(calls) for _, calls in found]
+        style.note_rows(ax, notes, "mean = boundary + handler")
+        style.title_and_legend(ax, TITLE, _phases(found))
+    return ax
+
+
+def _numbers(calls: Calls) -> str:
+    total = units.duration(calls.breakdown.total.value)
+    if calls.boundary is None or calls.handler is None:
+        return total
+    boundary = units.duration(calls.boundary.value)
+    return f"{total} = {boundary} + {units.duration(calls.handler.value)}"
+
+
+def _phases(found: list[tuple[CellResult, Calls]]) -> list[Phase]:
+    there = {phase for _, calls in found for phase in calls.breakdown.parts}
+    order = [*CALL[:-1], Phase.SERVER, CALL[-1]]
+    return [phase for phase in order if phase in there]

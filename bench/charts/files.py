@@ -1,0 +1,53 @@
+"""Charts as files: each with its caption, as large as its cells need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bench import breakdown
+from bench.charts import style
+from bench.charts.calls import call_breakdown
+from bench.charts.distribution import ecdf
+from bench.charts.ladder import ladder
+from bench.charts.setup import waterfall
+from bench.results import Result
+
+DOTS_PER_INCH = 200
+
+
+def save_all(
+    result: Result, folder: Path, *, format_: str = "svg", log: bool = False
+) -> list[Path]:
+    """Write every chart that the result has something for; return the files.
+
+    ``format_`` is svg, png or pdf. Raises OSError where a file cannot be written.
+    """
+    charts: dict[str, Callable[[], Axes]] = {
+        "setup": lambda: waterfall(result, log=log),
+        "calls": lambda: call_breakdown(result),
+        "calls-share": lambda: call_breakdown(result, share=True),
+        "ecdf": lambda: ecdf(result),
+    }
+    if len(breakdown.ladder(result)) > 1:
+        charts["ladder"] = lambda: ladder(result)
+    files = []
+    for name, draw in charts.items():
+        path = folder / f"{name}.{format_}"
+        save(draw(), result, path)
+        files.append(path)
+    return files
+
+
+def save(ax: Axes, result: Result, path: Path) -> None:
+    """Write the figure of an axis with the provenance of its result under it."""
+    figure = ax.get_figure()
+    assert isinstance(figure, Figure)
+    with style.style():
+        figure.supxlabel(style.caption(result), fontsize=style.FONT - 2, color=style.MUTED)
+        # No date inside the file: the same result gives the same picture.
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(path.suffix[1:])
+        figure.savefig(path, dpi=DOTS_PER_INCH, metadata=metadata)

@@ -1,0 +1,51 @@
+"""The ladder of rungs: what each layer adds to a call."""
+
+from __future__ import annotations
+
+from matplotlib.axes import Axes
+
+from bench import breakdown
+from bench.breakdown import Rung
+from bench.charts import style
+from bench.render import units
+from bench.results import Result
+
+TITLE = "Ladder: what each layer adds to a call (median)"
+_BASE, _ADDED = "#9ecae9", "#0072b2"
+
+
+def ladder(result: Result, ax: Axes | None = None) -> Axes:
+    """Draw the median call of each rung: what the rung below took, and what this one adds."""
+    rungs = breakdown.ladder(result)
+    with style.style():
+        ax = style.rows_figure(ax, [rung.label for rung in rungs])
+        if not rungs:
+            return style.empty(ax, TITLE, "no call succeeded")
+        longest_ns = max(rung.total.high or rung.total.value for rung in rungs)
+        below_ns = 0.0
+        for row, rung in enumerate(rungs):
+            _draw_rung(ax, row, rung, below_ns)
+            below_ns = rung.total.value
+        style.time_axis(ax, "median time of a call", longest_ns)
+        ax.set_title(TITLE, pad=18)
+        style.name_rows(ax, [rung.label for rung in rungs])
+        style.note_rows(ax, [_note(rung) for rung in rungs], "median (adds [95 % interval])")
+    return ax
+
+
+def _draw_rung(ax: Axes, row: int, rung: Rung, below_ns: float) -> None:
+    total_ns = rung.total.value
+    below_ns = min(below_ns, total_ns)
+    ax.barh(row, below_ns, height=0.62, color=_BASE, label="below")
+    ax.barh(row, total_ns - below_ns, left=below_ns, height=0.62, color=_ADDED, label="added")
+    if rung.total.low is not None and rung.total.high is not None:
+        ends = [rung.total.low, rung.total.high]
+        ax.plot(ends, [row, row], color=style.INK, linewidth=1, marker="|", markersize=5)
+
+
+def _note(rung: Rung) -> str:
+    text = units.duration(rung.total.value)
+    if rung.increment is None:
+        return text
+    sign = "+" if rung.increment.value >= 0 else "−"
+    return f"{text} ({sign}{style.with_interval(rung.increment).lstrip('-')})"
