@@ -6,7 +6,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from bench.errors import ResultFileError
 from bench.journal import SUFFIX, Journal, SessionEntry
 from bench.plan import Slot, make_plan
 from bench.records import result_of
+from bench.redact import redact_tree
 from bench.results import Result
 from bench.runner import Interrupted, Job, OnProgress, Runner
 from bench.suite import Cell, Suite
@@ -137,10 +138,16 @@ def _fields(cell: Cell) -> dict[str, int | str | None]:
         "revision": None if cell.transport == "pipe" else cell.revision,
         "client": cell.client,
         "handler": cell.handler,
-        "arguments": cell.arguments,
+        "arguments": _shown(cell),
         "payload_bytes": cell.payload_bytes,
         "marks": "on" if cell.marks else "off",
     }
+
+
+def _shown(cell: Cell) -> str:
+    """Return the arguments of a cell without what must not be shown."""
+    arguments = redact_tree(json.loads(cell.arguments), cell.target.secrets)
+    return json.dumps(arguments, ensure_ascii=False)
 
 
 def _affinity(options: Options) -> str | None:
@@ -152,8 +159,6 @@ def _affinity(options: Options) -> str | None:
 
 
 def _job(suite: Suite, options: Options, slot: Slot) -> Job:
-    from dataclasses import replace
-
     cell = suite.cells[slot.cell]
     spec = replace(
         suite.spec(cell), client_cpus=options.client_cpus, server_cpus=options.server_cpus

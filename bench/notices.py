@@ -20,7 +20,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "glued_frame": "text stands before a message on one line, so that answer is lost: {text}",
     "id_type_changed": "id type changed: sent {sent}, got {got}",
     "null_id_error": "an error came with id null; credited to the only request in flight: {text}",
-    "unexpected_answer": "an answer came to an id that was never used: {got}",
+    "unexpected_answer": "an answer came that no request was waiting for (id {got})",
     "late_answer": (
         "an answer came {age_ms} ms after its request, when nobody waited any more; "
         "it was not credited to another call"
@@ -40,8 +40,14 @@ CATALOGUE: Final[dict[str, str]] = {
     "survivors": "{count} processes outlived the session outside the server's group; killed",
 }
 
+END: Final = "'"
+CUT: Final = "'…"
+"""How a quoted text ends: whole, or shortened."""
+
 POLLUTION: Final = frozenset({"stdout_pollution", "blank_line", "glued_frame"})
 """What ``--strict`` turns into a failure."""
+HARMLESS: Final = frozenset({"boot_not_seen", "no_tools_capability", "blank_line"})
+"""What is never the reason why a session failed."""
 
 
 @dataclass(slots=True)
@@ -56,7 +62,9 @@ class Notice:
     def text(self) -> str:
         """The sentence for people."""
         sentence = Formatter().vformat(CATALOGUE[self.code], (), self.facts)
-        return f"{sentence} ({self.count} times)" if self.count > 1 else sentence
+        if self.count == 1:
+            return sentence
+        return f"{sentence} ({self.count} times{', here the first' if self.facts else ''})"
 
 
 class Notices:
@@ -69,7 +77,10 @@ class Notices:
         """Record a finding; only its first occurrence keeps its facts."""
         known = self._by_code.get(code)
         if known is None:
-            self._by_code[code] = Notice(code, facts)
+            safe = {
+                name: plain(fact) if isinstance(fact, str) else fact for name, fact in facts.items()
+            }
+            self._by_code[code] = Notice(code, safe)
         else:
             known.count += 1
 
@@ -80,7 +91,17 @@ class Notices:
         return code in self._by_code
 
 
+def plain(text: str) -> str:
+    """Return a text of a server fit for one line of a terminal or file: odd characters escaped."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
+    )
+
+
 def printable(data: bytes, limit_bytes: int = 80) -> str:
     """Return the first bytes of something that arrived, escaped and quoted for a message."""
-    text = repr(data[:limit_bytes].decode("utf-8", "backslashreplace"))
-    return text if len(data) <= limit_bytes else f"{text}…"
+    data = data.rstrip(b"\r\n")  # a line that came alone still has its end
+    text = plain(data[:limit_bytes].decode("utf-8", "backslashreplace"))
+    return f"'{text}{END if len(data) <= limit_bytes else CUT}"

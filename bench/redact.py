@@ -10,6 +10,9 @@ T = TypeVar("T")
 
 MASK = "•••"
 _SHORTEST_SECRET = 4
+_SECRET_NAME = re.compile(
+    r"(?i)(?:api|access)[-_]?key|authorization|bearer|passw(?:or)?d|secret|(?<![a-z])token"
+)
 
 _PATTERNS = (
     # name=value and name: value, where the name says that the value is a secret
@@ -46,7 +49,14 @@ def redact_tree(value: T, secrets: Iterable[str] = ()) -> T:
     if isinstance(value, str):
         return cast("T", redact(value, known))
     if isinstance(value, dict):
-        return cast("T", {key: redact_tree(item, known) for key, item in value.items()})
+        return cast("T", {key: _redact_item(key, item, known) for key, item in value.items()})
     if isinstance(value, list):
         return cast("T", [redact_tree(item, known) for item in value])
     return value
+
+
+def _redact_item(name: object, item: object, secrets: tuple[str, ...]) -> object:
+    """Redact one member of an object, whole where its name says that it is a secret."""
+    if isinstance(item, str | int) and isinstance(name, str) and _SECRET_NAME.search(name):
+        return MASK
+    return redact_tree(item, secrets)

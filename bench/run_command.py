@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,7 @@ from bench import suite as suites
 from bench.cli import FAILED, INTERRUPTED
 from bench.errors import BenchError, SuiteError
 from bench.measure import Options, check_output, measure, parse_arguments, plan_of
-from bench.protocol.revisions import DEFAULT_REVISION
+from bench.protocol.revisions import DEFAULT_REVISION, REVISIONS
 from bench.redact import redact
 from bench.render import report, tables
 from bench.results import Result
@@ -66,6 +67,11 @@ def _suite(name: str | None, flags: Mapping[str, Any]) -> Suite:
             raise SuiteError(f"{', '.join(given) or '--env'} needs --command")
         suite = suites.load_suite(name or DEFAULT_SUITE)
         if flags["revision"]:
+            if flags["revision"] not in REVISIONS:
+                raise SuiteError(
+                    f"--revision: no revision {flags['revision']!r}; "
+                    f"expected one of: {', '.join(REVISIONS)}"
+                )
             cells = tuple(replace(cell, revision=flags["revision"]) for cell in suite.cells)
             suite = replace(suite, cells=cells)
         return suite
@@ -143,25 +149,24 @@ def _affinity(text: str | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
         return (), ()
     if not hasattr(os, "sched_setaffinity"):
         raise SuiteError("--affinity: this system cannot pin processes to CPUs")
-    client, _, server = text.partition(":")
-    pinned = _cpus(client), _cpus(server or client)
-    available = os.sched_getaffinity(0)
-    missing = sorted({cpu for cpus in pinned for cpu in cpus} - available)
-    if missing:
-        raise SuiteError(
-            f"--affinity: no CPU {missing[0]} here; there are "
-            f"{', '.join(map(str, sorted(available)))}"
-        )
-    return pinned
+    client, colon, server = text.partition(":")
+    return _cpus(client), _cpus(server if colon else client)
 
 
 def _cpus(text: str) -> tuple[int, ...]:
+    available = os.sched_getaffinity(0)
     cpus: set[int] = set()
     for part in text.split(","):
-        first, dash, last = part.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        numbers = part.split("-")
+        if len(numbers) > 2 or not all(re.fullmatch(r"[0-9]{1,6}", number) for number in numbers):
             raise SuiteError(f"--affinity: {part!r} is no CPU; expected a list like 0,2 or 0-1")
-        cpus.update(range(int(first), int(last or first) + 1))
+        first, last = int(numbers[0]), int(numbers[-1])
+        if first > last:
+            raise SuiteError(f"--affinity: {part!r} runs backwards; expected {last}-{first}")
+        cpus.update(range(first, last + 1))
+    if missing := sorted(cpus - available):
+        there = ", ".join(map(str, sorted(available)))
+        raise SuiteError(f"--affinity: no CPU {missing[0]} here; expected some of {there}")
     return tuple(sorted(cpus))
 
 
@@ -189,7 +194,9 @@ def _trace(path: Path | None) -> Iterator[int | None]:
 
 def _command_line(suite: Suite) -> str:
     secrets = [secret for cell in suite.cells for secret in cell.target.secrets]
-    return redact(shlex.join(["mcp-latency", *sys.argv[1:]]), secrets)
+    # Word by word first: quoting changes how a secret reads.
+    words = [redact(word, secrets) for word in sys.argv[1:]]
+    return redact(shlex.join(["mcp-latency", *words]))
 
 
 def _print_plan(suite: Suite, seed: int) -> None:
@@ -204,15 +211,29 @@ def _report(result: Result, path: Path, *, interrupted: bool) -> None:
     if any(cell.sessions for cell in result.cells):
         report.print_report(result, tables.all_tables(result))
         click.echo(f"result: {path}")
-    for name, failure in result.failures:
-        click.echo(
-            f"failed: {name}, round {failure.round}, {failure.phase}: {failure.text}", err=True
-        )
+    for line in _failures(result):
+        click.echo(line, err=True)
     if interrupted:
-        click.echo("mcp-latency: interrupted; finished sessions are kept", err=True)
+        kept = (
+            f"finished sessions are kept in {path}"
+            if any(cell.sessions for cell in result.cells)
+            else "no session was finished, so there is no result file"
+        )
+        click.echo(f"mcp-latency: interrupted; {kept}", err=True)
         raise click.exceptions.Exit(INTERRUPTED)
     empty = [cell.name for cell in result.cells if not cell.n_calls]
     for name in empty:
         click.echo(f"mcp-latency: {name}: no call succeeded, so there are no statistics", err=True)
     if empty or result.failures:
         raise click.exceptions.Exit(FAILED)
+
+
+def _failures(result: Result) -> list[str]:
+    """Return one line for each way in which sessions of a cell failed, with its rounds."""
+    rounds: dict[tuple[str, str, str], list[int]] = {}
+    for name, failure in result.failures:
+        rounds.setdefault((name, failure.phase, failure.text), []).append(failure.round)
+    return [
+        f"failed: {name}, round {', '.join(map(str, numbers))}, {phase}: {text}"
+        for (name, phase, text), numbers in rounds.items()
+    ]

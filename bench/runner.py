@@ -22,17 +22,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.errors import MeasurementError
 from bench.journal import SessionEntry
+from bench.notices import CUT, plain
 from bench.plan import Slot
 from bench.progress import Progress
-from bench.redact import redact_tree
+from bench.redact import redact, redact_tree
 from bench.spec import SessionSpec
 
+if TYPE_CHECKING:
+    import psutil
+
 STDERR_TAIL_BYTES = 64 * 1024
-STDERR_SHOWN_BYTES = 600
+STDERR_SHOWN_CHARACTERS = 600
 STALL_GRACE_S = 15.0
 """On top of two time limits: after that without a step or a call the worker itself has hung."""
 STOP_GRACE_S = 8.0
@@ -64,7 +68,10 @@ class Runner:
         self._trace_fd = trace_fd
 
     def run(self, jobs: Sequence[Job]) -> Iterator[SessionEntry]:
-        """Yield one entry per job, finished or failed. Raises Interrupted on INT, TERM or HUP."""
+        """Yield one entry per job, finished or failed. Raises Interrupted on INT, TERM or HUP.
+
+        Nothing that a session started outlives it, however it ends.
+        """
         _adopt_orphans()
         with _stop_signals(), tempfile.TemporaryDirectory(prefix="mcp-latency-") as folder:
             progress_file = Path(folder) / "progress"
@@ -77,8 +84,11 @@ class Runner:
                     progress.close()
 
     def overheads(self) -> dict[str, int]:
-        """Let a worker measure what the harness costs. Raises MeasurementError if it cannot."""
-        with tempfile.TemporaryDirectory(prefix="mcp-latency-") as folder:
+        """Let a worker measure what the harness costs.
+
+        Raises MeasurementError if it cannot, and Interrupted like :meth:`run`.
+        """
+        with _stop_signals(), tempfile.TemporaryDirectory(prefix="mcp-latency-") as folder:
             worker = _Worker("", Path(folder) / "progress", None)
             with _reaped(worker):
                 deadline = time.monotonic() + 60.0
@@ -89,20 +99,24 @@ class Runner:
         return dict(header["overheads"])
 
     def _session(self, job: Job, progress: Progress, progress_file: Path) -> SessionEntry:
-        worker = _Worker(job.spec.to_json(), progress_file, self._trace_fd)
-        with _reaped(worker):
-            stalled = self._watch(worker, job, progress)
-        survivors = kill_descendants()
+        trace = None if self._trace_fd is None else _Trace(self._trace_fd, job.secrets)
+        try:
+            worker = _Worker(job.spec.to_json(), progress_file, trace)
+            with _reaped(worker):
+                stalled = self._watch(worker, job, progress)
+        finally:
+            survivors = kill_descendants()
         try:
             header, rows = worker.message()
         except ValueError:
             header, rows = {"failure": _death(worker, progress, stalled)}, array("q")
         if "failure" in header:
-            header["failure"]["text"] = _with_stderr(header["failure"]["text"], worker.stderr_tail)
+            stderr = _end_of_stderr(worker.stderr_tail, job.secrets)
+            header["failure"]["text"] += f"; stderr ended with: {stderr}" if stderr else ""
         elif survivors:
             facts = {"count": survivors}
             header["notices"].append({"code": "survivors", "facts": facts, "count": 1})
-        return SessionEntry(job.slot, redact_tree(header, job.secrets), rows)
+        return SessionEntry(job.slot, redact_tree(header, _also_cut(job.secrets)), rows)
 
     def _watch(self, worker: _Worker, job: Job, progress: Progress) -> bool:
         """Drain the worker until it ends; return True if it had to be ended for its silence."""
@@ -118,13 +132,39 @@ class Runner:
         return False
 
 
+class _Trace:
+    """Writes the wire of one session on, line by line and without secrets."""
+
+    def __init__(self, fd: int, secrets: Sequence[str]) -> None:
+        self._fd = fd
+        # Inside a JSON text a value may stand escaped.
+        self._secrets = (*secrets, *(json.dumps(secret)[1:-1] for secret in secrets))
+        self._rest = b""
+
+    def feed(self, chunk: bytes) -> None:
+        """Take the next bytes of the wire. Raises MeasurementError where they cannot be kept."""
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            text = redact(line.decode("utf-8", "surrogateescape"), self._secrets)
+            try:
+                os.write(self._fd, text.encode("utf-8", "surrogateescape") + b"\n")
+            except OSError as error:
+                raise MeasurementError(
+                    f"the trace cannot be written: {error.strerror}; "
+                    "run without it or let it go elsewhere"
+                ) from None
+
+
 class _Worker:
     """One child, its pipes, and what came out of them."""
 
-    def __init__(self, spec: str, progress_file: Path, trace_fd: int | None) -> None:
+    def __init__(self, spec: str, progress_file: Path, trace: _Trace | None) -> None:
         read_fd, write_fd = os.pipe()
-        fds = [write_fd] if trace_fd is None else [write_fd, trace_fd]
-        extra = [] if trace_fd is None else [str(trace_fd)]
+        fds, trace_read_fd = [write_fd], -1
+        if trace is not None:
+            trace_read_fd, trace_fd = os.pipe()
+            fds.append(trace_fd)
+        self._trace, self._trace_fd = trace, trace_read_fd
         self.stderr_tail = bytearray()
         self._out = bytearray()
         try:
@@ -138,7 +178,7 @@ class _Worker:
                     str(write_fd),
                     str(progress_file),
                     str(os.getpid()),
-                    *extra,
+                    *map(str, fds[1:]),
                 ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
@@ -147,11 +187,13 @@ class _Worker:
                 start_new_session=True,
             )
         finally:
-            os.close(write_fd)
+            for fd in fds:
+                os.close(fd)
         assert self._popen.stdin is not None
         assert self._popen.stderr is not None
         self._result_fd = read_fd
-        self._open_fds = {read_fd, self._popen.stderr.fileno()}
+        self._own_fds = {read_fd} if trace is None else {read_fd, trace_read_fd}
+        self._open_fds = {*self._own_fds, self._popen.stderr.fileno()}
         with contextlib.suppress(BrokenPipeError):
             self._popen.stdin.write(spec.encode())
         with contextlib.suppress(BrokenPipeError):
@@ -166,10 +208,12 @@ class _Worker:
                 self._open_fds.discard(fd)
             elif fd == self._result_fd:
                 self._out += chunk
+            elif fd == self._trace_fd and self._trace is not None:
+                self._trace.feed(chunk)
             else:
                 self.stderr_tail += chunk
                 del self.stderr_tail[:-STDERR_TAIL_BYTES]
-        return self._result_fd not in self._open_fds and self._popen.poll() is not None
+        return not self._own_fds & self._open_fds and self._popen.poll() is not None
 
     def message(self) -> tuple[dict[str, Any], array[int]]:
         """Return what the worker sent. Raises ValueError if it is not whole."""
@@ -205,7 +249,8 @@ class _Worker:
                 self.stderr_tail += chunk
         del self.stderr_tail[:-STDERR_TAIL_BYTES]
         self._popen.stderr.close()
-        os.close(self._result_fd)
+        for fd in self._own_fds:
+            os.close(fd)
 
     @property
     def exit_code(self) -> int | None:
@@ -229,19 +274,29 @@ def kill_descendants() -> int:
     """
     import psutil
 
-    # No other child is ours to kill: workers run one at a time, and this one is reaped.
-    orphans = [
-        process
-        for process in psutil.Process().children(recursive=True)
-        if process.pid not in _spared
-    ]
     alive = 0
-    for process in orphans:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            alive += process.status() != psutil.STATUS_ZOMBIE
-            process.kill()
-    psutil.wait_procs(orphans, timeout=STOP_GRACE_S)
+    deadline = time.monotonic() + STOP_GRACE_S
+    # Once more after each round: one of them may have forked while it was being looked for.
+    while orphans := _descendants():
+        for process in orphans:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                alive += process.status() != psutil.STATUS_ZOMBIE
+                process.kill()
+        psutil.wait_procs(orphans, timeout=STOP_GRACE_S)
+        if time.monotonic() > deadline:
+            break
     return alive
+
+
+def _descendants() -> list[psutil.Process]:
+    """Return what descends from us, but for what was there before the run.
+
+    None of it is to be spared: workers run one at a time, and this one is reaped.
+    """
+    import psutil
+
+    found = psutil.Process().children(recursive=True)
+    return [process for process in found if process.pid not in _spared]
 
 
 _spared: set[int] = set()
@@ -287,6 +342,13 @@ def _death(worker: _Worker, progress: Progress, stalled: bool) -> dict[str, str]
     return {"phase": phase, "cause": "worker_died", "text": text}
 
 
-def _with_stderr(text: str, tail: bytearray) -> str:
-    shown = bytes(tail[-STDERR_SHOWN_BYTES:]).decode("utf-8", "backslashreplace").strip()
-    return f"{text}; stderr ended with: {shown}" if shown else text
+def _end_of_stderr(tail: bytearray, secrets: Sequence[str]) -> str:
+    # Hidden before it is cut: half a secret would not be known as one.
+    text = redact(tail.decode("utf-8", "backslashreplace"), secrets).strip()
+    return "\n".join(plain(line) for line in text[-STDERR_SHOWN_CHARACTERS:].splitlines())
+
+
+def _also_cut(secrets: Sequence[str]) -> tuple[str, ...]:
+    """Return the secrets, and what a quoted and shortened text may end with of them."""
+    cut = (secret[:size] + CUT for secret in secrets for size in range(4, len(secret)))
+    return (*secrets, *cut)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import gc
 import os
+import select
 import signal
 import tempfile
 import time
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -24,16 +25,21 @@ from bench.clients.mcp import McpPeer
 from bench.clock import Watch, cpu_ns, now_ns
 from bench.errors import ClockError, PeerClosed, SessionError, TimedOut
 from bench.exchange import Exchange, Kind, Outcome
-from bench.notices import POLLUTION, Notices
+from bench.notices import HARMLESS, POLLUTION, Notices, plain, printable
 from bench.phases import Phase, Timeline
 from bench.probes import marks as mark_probe
 from bench.probes.schedstat import Scheduled, read_group
 from bench.progress import Progress
+from bench.protocol.jsonrpc import request
 from bench.protocol.mcp import NegotiationError
+from bench.protocol.revisions import REVISIONS, Era
 from bench.spec import SessionSpec
 from bench.trace import TracedStdioTransport
 from bench.transports.process import EXIT_NOTICE_S
 from bench.transports.stdio import StdioTransport
+
+_PINGS = 8
+"""To a server that has gone silent, in case its answers lag: a lag of four or five was seen."""
 
 
 class Peer(Protocol):
@@ -224,19 +230,34 @@ def _named_failures(
     """Turn whatever ends a session into one SessionError with the phase it happened in."""
     try:
         yield
-    except PeerClosed:
-        phase, done = progress.read()
-        raise _peer_closed(transport, phase, done) from None
-    except TimedOut:
-        phase, _ = progress.read()
-        raise SessionError(phase, "timeout", _silence(spec, transport, phase)) from None
-    except (NegotiationError, ValueError, ClockError) as error:
-        phase, _ = progress.read()
-        text = str(error)
-        for notice in record.notices:
-            if notice.code not in POLLUTION:
-                text += f"; {notice.text}"
-        raise SessionError(phase, "protocol_error", text) from None
+    except _ENDINGS as error:
+        failure = _failure(error, spec, transport, progress)
+        text = _with_findings(failure.text, record)
+        raise SessionError(failure.phase, failure.cause, text) from None
+
+
+_ENDINGS = (SessionError, PeerClosed, TimedOut, NegotiationError, ValueError, ClockError)
+
+
+def _failure(
+    error: Exception, spec: SessionSpec, transport: StdioTransport, progress: Progress
+) -> SessionError:
+    phase, done = progress.read()
+    match error:
+        case SessionError():
+            return error
+        case PeerClosed():
+            return _peer_closed(transport, phase, done)
+        case TimedOut():
+            return SessionError(phase, "timeout", _silence(spec, transport, phase))
+        case _:
+            return SessionError(phase, "protocol_error", plain(str(error)))
+
+
+def _with_findings(text: str, record: Record) -> str:
+    """Add what was noticed before a session failed: the reason is often among it."""
+    findings = (notice.text for notice in record.notices if notice.code not in HARMLESS)
+    return "; ".join((text, *findings))
 
 
 def _peer_closed(transport: StdioTransport, phase: str, done: int) -> SessionError:
@@ -252,22 +273,31 @@ def _peer_closed(transport: StdioTransport, phase: str, done: int) -> SessionErr
 
 def _silence(spec: SessionSpec, transport: StdioTransport, phase: str) -> str:
     """Say what a time-out looks like from outside, after one look at what was held back."""
-    text = f"nothing came within {spec.timeout_s:g} s"
+    if phase == Phase.BOOT:
+        text = f"the server did not read its stdin within {spec.timeout_s:g} s (--timeout)"
+        printed = next((line for line, _ in transport.ready if isinstance(line, bytes)), b"")
+        return f"{text}; its stdout began with {printable(printed)}" if printed else text
+    text = f"no answer within {spec.timeout_s:g} s (--timeout)"
     pending = transport.framing.pending
     if pending:
-        text += f"; {len(pending)} bytes without a line end wait: {pending[:80]!r}"
-    elif _answers_at_end_of_input(transport):
+        return f"{text}; {len(pending)} bytes without a line end wait: {printable(pending)}"
+    if spec.transport == "stdio" and _answers_after_more_input(spec, transport):
         text += (
-            "; output appeared only at the end of its input: the server does not flush its stdout"
+            "; output appeared only after more input or at its end: "
+            "the server does not flush its stdout"
         )
-    if phase == Phase.BOOT:
-        text += "; the server has not read its stdin"
     return text
 
 
-def _answers_at_end_of_input(transport: StdioTransport) -> bool:
+def _answers_after_more_input(spec: SessionSpec, transport: StdioTransport) -> bool:
     process = transport.process
     assert process is not None
+    pings = _PINGS if REVISIONS[spec.revision].era is Era.HANDSHAKE else 0
+    for number in range(pings):
+        # A writable pipe takes a short message whole, so this cannot block.
+        if select.select([], [process.stdin_fd], [], 0)[1]:
+            with suppress(PeerClosed):
+                transport.send(request(f"ping-{number}", "ping"))
     process.close_stdin()
     deadline = time.monotonic() + EXIT_NOTICE_S
     try:

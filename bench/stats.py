@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,17 +124,30 @@ def _resampled_quantiles(
 ) -> NDArray[np.float64]:
     """Return the quantile of each resample of whole sessions.
 
-    Samples are counted in at most 2,048 bins of neighbouring ranks per session, so that a
-    resample is a weighted sum of counts: the cost does not grow with the number of calls.
+    Samples are counted in at most 2,048 bins of neighbouring ranks per session, and each resample
+    finds its quantile by bisection over the bins, so that the cost does not grow with the number
+    of calls.
     """
     bins = min(_RANK_BINS, len(pooled))
-    ranks = np.unique(np.linspace(0, len(pooled) - 1, bins).astype(np.int64))
-    edges = np.unique(pooled[ranks])
-    # How many samples of each session lie at or below each edge.
-    below = np.stack([np.searchsorted(np.sort(group), edges, side="right") for group in groups])
-    n = len(groups)
-    weights = np.random.default_rng(SEED).multinomial(n, [1 / n] * n, size=RESAMPLES)
-    # Floats, so that the product is BLAS's; the counts are far below 2^53.
-    cumulated = weights.astype(np.float64) @ below.astype(np.float64)
-    wanted = q * cumulated[:, -1:]
-    return np.asarray(edges[(cumulated < wanted).sum(axis=1).clip(max=len(edges) - 1)], np.float64)
+    edges = pooled[np.linspace(0, len(pooled) - 1, bins).astype(np.int64)]
+    # How many samples of each session lie at or below each edge: one row per edge.
+    below = np.stack(
+        [np.searchsorted(np.sort(group), edges, side="right") for group in groups], axis=1
+    )
+    weights = _resamples(len(groups))
+    wanted = q * (weights @ below[-1])
+    low = np.zeros(len(weights), dtype=np.int64)
+    high = np.full(len(weights), len(edges) - 1)
+    while (low < high).any():
+        middle = (low + high) // 2
+        reached = np.einsum("ij,ij->i", weights, below[middle]) >= wanted
+        high = np.where(reached, middle, high)
+        low = np.where(reached, low, np.minimum(middle + 1, high))
+    return np.asarray(edges[low], dtype=np.float64)
+
+
+@lru_cache(maxsize=64)
+def _resamples(n: int) -> NDArray[np.int64]:
+    """Return how often each of ``n`` sessions is in each resample; the same for every figure."""
+    draw = np.random.default_rng(SEED).multinomial(n, [1 / n] * n, size=RESAMPLES)
+    return np.asarray(draw, dtype=np.int64)

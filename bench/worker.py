@@ -24,6 +24,7 @@ from bench.errors import BenchError, SessionError
 from bench.probes import overhead
 from bench.progress import Progress
 from bench.spec import SessionSpec
+from bench.transports.process import kill_orphans
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -49,6 +50,8 @@ def main() -> None:
         else:
             header, rows = {"overheads": overhead.measure()}, array("q")
     except Interrupted:
+        # The runner may be gone: then nobody else would end what left the server's group.
+        kill_orphans()
         return
     header["rows"] = len(rows)
     _write_all(result_fd, json.dumps(header).encode() + b"\n" + rows.tobytes())

@@ -52,7 +52,14 @@ def ecdf(result: Result, ax: Axes | None = None) -> Axes:
         ax.set_ylim(0, 1.02)
         ax.set_ylabel("share of calls at or below")
         ax.set_title(TITLE)
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=columns, handlelength=2.2)
+        # Below the axis label: the distance is in font sizes, whatever the height of the axis.
+        ax.legend(
+            loc="upper center",
+            bbox_to_anchor=(0.5, 0.0),
+            borderaxespad=4.5,
+            ncols=columns,
+            handlelength=2.2,
+        )
     return ax
 
 

@@ -8,6 +8,7 @@ from bench.notices import Notices
 from bench.phases import Phase, Timeline
 from bench.probes.first_read import await_first_read
 from bench.progress import Progress
+from bench.protocol.framing import size_on_wire
 from bench.spec import SessionSpec
 from bench.transports.stdio import StdioTransport
 
@@ -59,7 +60,7 @@ class EchoPeer:
         watch.started_ns = IDLE
         done = Exchange(kind, encode_ns, sent_ns, len(frame), received_ns, decoded_ns)
         if isinstance(line, bytes):
-            done.response_bytes = len(line)
+            done.response_bytes = size_on_wire(line)
         if not isinstance(line, bytes) or line.rstrip(b"\r\n") != frame.rstrip(b"\n"):
             self._notices.add("echo_mismatch")
             done.outcome = Outcome.TRANSPORT_ERROR

@@ -9,7 +9,7 @@ from bench.clients.raw import RawClient
 from bench.clock import Watch, now_ns
 from bench.errors import PeerClosed, SessionError, TimedOut
 from bench.exchange import Exchange, Kind, Outcome
-from bench.notices import Notices
+from bench.notices import Notices, plain
 from bench.phases import Phase, Timeline
 from bench.probes.first_read import FirstRead, await_first_read
 from bench.progress import Progress
@@ -154,10 +154,12 @@ class McpPeer:
         }
         assert connection.agreed is not None
         self.facts["agreed_revision"] = connection.agreed.date
-        self.facts["server_info"] = " ".join(
-            str(connection.server_info[key])
-            for key in ("name", "version")
-            if key in connection.server_info
+        self.facts["server_info"] = plain(
+            " ".join(
+                str(connection.server_info[key])
+                for key in ("name", "version")
+                if key in connection.server_info
+            )
         )
         payload = spec.arguments.get("payload")
         self._echo = payload if spec.tool == "echo" and isinstance(payload, str) else None
@@ -174,7 +176,7 @@ class McpPeer:
         if answer is None:
             raise TimedOut
         if done.outcome is Outcome.TRANSPORT_ERROR:
-            raise ValueError("the answer could not be read as JSON-RPC")
+            raise ValueError("the answer cannot be used")
         return done, answer
 
     def _after_timeout(self) -> None:

@@ -13,7 +13,7 @@ from bench.clock import IDLE, Watch, now_ns
 from bench.errors import TimedOut
 from bench.exchange import Exchange, Kind, Outcome
 from bench.notices import Notices, printable
-from bench.protocol.framing import Oversized
+from bench.protocol.framing import Oversized, size_on_wire
 from bench.protocol.jsonrpc import (
     ErrorResponse,
     Malformed,
@@ -24,6 +24,7 @@ from bench.protocol.jsonrpc import (
     Template,
     parse,
     same_id,
+    wrong_framing,
 )
 from bench.protocol.mcp import Connection
 from bench.transports.base import Arrival, Transport
@@ -79,7 +80,7 @@ class RawClient:
             return self._give_up(request_id, Exchange(kind, encode_ns, sent_ns, len(frame)))
         watch.started_ns = IDLE
         done.received_ns, done.decoded_ns = received_ns, decoded_ns
-        done.response_bytes = _size(line)
+        done.response_bytes = size_on_wire(line)
         done.outcome = judge(answer)
         self._count_sent(frame)
         self._count_received(line)
@@ -105,10 +106,13 @@ class RawClient:
             answer = _parse(line)
             self._count_received(line)
             match answer:
-                case Response(id=int(got)) | ErrorResponse(id=int(got)) if got in sent:
+                # An answer given twice counts once; True is an int, but no id of ours.
+                case Response(id=int(got)) | ErrorResponse(id=int(got)) if (
+                    got in sent and got not in answers and got is not True
+                ):
                     exchange = sent[got]
                     exchange.received_ns, exchange.decoded_ns = received_ns, now_ns()
-                    exchange.response_bytes, exchange.outcome = _size(line), judge(answer)
+                    exchange.response_bytes, exchange.outcome = size_on_wire(line), judge(answer)
                     answers[got] = answer
                 case _:
                     self._receive_other(answer, line, received_ns)
@@ -168,10 +172,12 @@ class RawClient:
                 "message_too_large", size_bytes=line.size_bytes, limit_bytes=self.limit_bytes
             )
             return True
-        if answer.kind == "not_json" and b'"jsonrpc"' in line and not line.startswith(b"{"):
+        misframed = wrong_framing(line) is not None
+        glued = answer.kind == "not_json" and b'"jsonrpc"' in line and not line.startswith(b"{")
+        if glued and not misframed:
             self.notices.add("glued_frame", text=printable(line))
             return True
-        meant = answer.kind == "batch" or line.lstrip()[:1] == b"{"
+        meant = misframed or answer.kind == "batch" or line.lstrip()[:1] == b"{"
         if meant and (answer.id is None or same_id(request_id, answer.id)):
             self.notices.add("broken_answer", reason=answer.reason)
             return True
@@ -189,7 +195,7 @@ class RawClient:
         if not exchange.other_messages:
             exchange.first_other_ns = ns
         exchange.other_messages += 1
-        exchange.other_bytes += _size(line)
+        exchange.other_bytes += size_on_wire(line)
         self._count_received(line)
         self._receive_other(message, line, ns)
 
@@ -212,7 +218,7 @@ class RawClient:
                 self._note_pollution(line)
 
     def _receive_stray(self, got: object, ns: int) -> None:
-        sent_ns = self._abandoned.get(got) if isinstance(got, int) else None
+        sent_ns = self._abandoned.get(got) if type(got) is int else None
         if sent_ns is None:
             self.notices.add("unexpected_answer", got=repr(got))
         else:
@@ -234,12 +240,14 @@ class RawClient:
 
     def _count_received(self, line: bytes | Oversized) -> None:
         self.messages_received += 1
-        self.bytes_received += _size(line)
+        self.bytes_received += size_on_wire(line)
 
 
 def judge(answer: Message) -> Outcome:
     """Return the outcome that an answer stands for (never guessed from its text)."""
     match answer:
+        case Response(id=str()):
+            return Outcome.TRANSPORT_ERROR  # every id of ours is an integer
         case Response(result=dict() as result):
             if result.get("isError") is True:
                 return Outcome.TOOL_ERROR
@@ -262,7 +270,3 @@ def _parse(line: bytes | Oversized) -> Message:
     if isinstance(line, bytes):
         return parse(line)
     return Malformed("oversized", f"message too large ({line.size_bytes} bytes)")
-
-
-def _size(line: bytes | Oversized) -> int:
-    return len(line) if isinstance(line, bytes) else line.size_bytes

@@ -20,6 +20,13 @@ class Oversized:
     size_bytes: int
 
 
+def size_on_wire(message: bytes | Oversized) -> int:
+    """Return how many bytes a message took with its line end, which it may have lost by now."""
+    if isinstance(message, Oversized):
+        return message.size_bytes + 1
+    return len(message) + (not message.endswith(LINE_END))
+
+
 class LineFraming:
     """Cuts a byte stream into lines.
 

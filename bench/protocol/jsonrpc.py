@@ -108,6 +108,17 @@ def classify(message: dict[str, Any]) -> Message:
     )
 
 
+def wrong_framing(line: bytes) -> str | None:
+    """Say how a line shows that its writer frames messages in another way than MCP; else None."""
+    if line.startswith(b"\xef\xbb\xbf{"):
+        return "a byte-order mark stands before the message"
+    if line[:15].lower() == b"content-length:":
+        return "Content-Length framing (LSP) on stdio, where MCP has one message per line"
+    if line.strip() in (b"{", b"["):
+        return "a message spans lines (pretty-printed JSON), where MCP has one message per line"
+    return None
+
+
 def same_id(sent: Id, got: object) -> bool:
     """Whether an answer belongs to a request: 7 and 7.0 are one id, 7, "7" and True are three."""
     return (
@@ -158,11 +169,7 @@ class Template:
 def _unparsable(line: bytes, error: ValueError) -> Malformed:
     if not line.strip():
         return Malformed("blank", "a blank line")
-    if line.startswith(b"\xef\xbb\xbf"):
-        return Malformed("not_json", "a byte-order mark before the message")
-    if line[:15].lower() == b"content-length:":
-        return Malformed("not_json", "Content-Length framing (LSP) on stdio, where MCP has lines")
-    return Malformed("not_json", f"not JSON ({error})")
+    return Malformed("not_json", wrong_framing(line) or f"not JSON ({error})")
 
 
 def _not_an_object(message: object) -> Malformed:

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from bench.clock import now_ns
 from bench.errors import SessionError
@@ -133,6 +134,27 @@ class ServerProcess:
             self._exited = None
 
 
+def kill_orphans() -> None:
+    """Kill our children, then those that fall to us as their subreaper, until none is left.
+
+    For a process that is being interrupted: whatever it had started, nothing survives. Linux only.
+    """
+    while children := _children():
+        for pid in children:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        for pid in children:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+def _children() -> list[int]:
+    try:
+        return [int(pid) for pid in Path("/proc/thread-self/children").read_text().split()]
+    except OSError:
+        return []
+
+
 def _spawn(
     argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None
 ) -> subprocess.Popen[bytes]:
@@ -149,12 +171,23 @@ def _spawn(
     except FileNotFoundError as error:
         if cwd is not None and error.filename == cwd:
             raise SessionError("spawn", "not_found", f"no such folder: {cwd}") from None
-        raise SessionError("spawn", "not_found", f"command not found: {argv[0]}") from None
+        raise SessionError("spawn", "not_found", _not_found(argv[0])) from None
     except PermissionError:
-        raise SessionError("spawn", "not_executable", f"not executable: {argv[0]}") from None
+        text = f"not executable: {argv[0]}; expected a program with the right to be executed"
+        raise SessionError("spawn", "not_executable", text) from None
     except OSError as error:
-        what = "no program of this machine" if error.errno == errno.ENOEXEC else error.strerror
+        what = (
+            "neither a program of this machine nor a script that names its interpreter (#!)"
+            if error.errno == errno.ENOEXEC
+            else error.strerror
+        )
         raise SessionError("spawn", "spawn_failed", f"cannot start {argv[0]}: {what}") from None
+
+
+def _not_found(command: str) -> str:
+    if os.path.exists(command):
+        return f"cannot start {command}: the interpreter that its first line names does not exist"
+    return f"command not found: {command}; expected a program on PATH or the path of one"
 
 
 def _exit_waiter(pid: int) -> int | None:

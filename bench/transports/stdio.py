@@ -18,6 +18,8 @@ from bench.spec import DEFAULT_CLOSE_GRACE_S
 from bench.transports.base import Arrival, Ending
 from bench.transports.process import ServerProcess
 
+# Bound once: a look-up per call would be in the timed path.
+_read, _write = os.read, os.write
 READ_BYTES = 65536  # what a pipe of Linux holds
 
 
@@ -40,6 +42,7 @@ class StdioTransport:
         self.framing = LineFraming(limit_bytes)
         self.ready: deque[Arrival] = deque()
         self.process: ServerProcess | None = None
+        self._between_lines = True
 
     def open(self) -> Timeline:
         """Spawn the server. Raises SessionError (spawn) where that fails."""
@@ -53,7 +56,7 @@ class StdioTransport:
     def send(self, data: bytes) -> None:
         """Write ``data``; a server that is itself writing is read meanwhile."""
         try:
-            written = os.write(self._in, data)
+            written = _write(self._in, data)
         except BlockingIOError:
             written = 0
         except BrokenPipeError:
@@ -66,10 +69,10 @@ class StdioTransport:
         if self.ready:
             return self.ready.popleft()
         while True:
-            chunk = os.read(self._out, READ_BYTES)
+            chunk = _read(self._out, READ_BYTES)
             ns = now_ns()
             # One whole line and nothing more: the common case needs no buffer.
-            if chunk.find(b"\n") == len(chunk) - 1 and chunk and not self.framing.pending_bytes:
+            if self._between_lines and chunk.find(b"\n") == len(chunk) - 1 and chunk:
                 return chunk, ns
             self._take(chunk, ns)
             if self.ready:
@@ -104,6 +107,7 @@ class StdioTransport:
             raise PeerClosed
         for message in self.framing.feed(chunk):
             self.ready.append((message, ns))
+        self._between_lines = not self.framing.pending_bytes
 
     def _drain(self) -> bool:
         try:
