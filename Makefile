@@ -2,8 +2,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+RESULT := results/local/bill-$(shell date +%Y%m%d-%H%M%S).json.gz
+PROOFS := ground_truth pipe_floor client_overhead harness_cost
 
-.PHONY: bench test check format prove charts clean
+.PHONY: bench test check format prove record clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -11,7 +13,9 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 bench: $(STAMP)
-	$(BIN)/mcp-latency run bill
+	mkdir -p $(dir $(RESULT))
+	$(BIN)/mcp-latency run bill -o $(RESULT)
+	$(BIN)/mcp-latency plot $(RESULT)
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -24,6 +28,17 @@ test: check
 format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Every proof in full: prints figures and bounds, and fails where a bound is not met.
+prove: $(STAMP)
+	for proof in $(PROOFS); do $(BIN)/python benchmarks/$$proof.py || failed=1; done; exit $${failed:-0}
+
+# Measure the recorded run anew, with its charts and the tables that stand in the README.
+record: $(STAMP)
+	$(BIN)/mcp-latency run bill --seed 1 -o results/bill.json.gz --force
+	$(BIN)/mcp-latency plot results/bill.json.gz -o results/charts
+	$(BIN)/python -m tests.readme_tables
+	$(BIN)/jupyter-execute --inplace notebooks/*.ipynb
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache
