@@ -1,0 +1,37 @@
+"""The tables in Markdown pages are made from recorded results: ``python -m tests.readme_tables``.
+
+A table stands between ``<!-- FILE: KEY -->`` and ``<!-- end -->``; FILE is in ``results/``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from bench import storage
+from bench.render import formats, report, tables
+
+ROOT = Path(__file__).parent.parent
+PAGES = (ROOT / "README.md", ROOT / "results" / "README.md")
+BLOCK = re.compile(r"<!-- (\S+): (\S+) -->\n.*?<!-- end -->", re.DOTALL)
+
+
+def refreshed(text: str) -> str:
+    """Return a page with every table made anew from its result file."""
+
+    def table(match: re.Match[str]) -> str:
+        file, key = match.groups()
+        result = storage.load(ROOT / "results" / file)
+        if key == "provenance":
+            body = report.markdown_provenance(result).strip()
+        else:
+            made = {made.key: made for made in tables.all_tables(result)}
+            body = formats.markdown([made[key]]).strip()
+        return f"<!-- {file}: {key} -->\n{body}\n<!-- end -->"
+
+    return BLOCK.sub(table, text)
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        page.write_text(refreshed(page.read_text("utf-8")), "utf-8")
