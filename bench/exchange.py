@@ -1,6 +1,6 @@
 """One request with its answer: how it can end, and the row of integers it is kept in.
 
-A row is :data:`WIDTH` int64: what it was, how it ended, sizes, then the eight stamps of a call in
+A row is :data:`WIDTH` int64: what it was, how it ended, sizes, then the nine stamps of a call in
 causal order. A mark that was not taken is 0.
 """
 
@@ -43,6 +43,8 @@ COLUMNS = (
     "other_messages",
     "other_bytes",
     "first_other_ns",
+    "accepted_ns",
+    "start_ns",
     "encode_ns",
     "sent_ns",
     "received_mark_ns",
@@ -53,12 +55,23 @@ COLUMNS = (
     "decoded_ns",
 )
 """The integers of a row. ``other_*`` count the messages that arrived between a request and its
-answer; the last eight are the stamps, each named after what happened then."""
+answer; ``accepted_ns`` is when the transport confirmed the request apart from its answer (0 where
+it does not). The last nine are the stamps, each named after what happened then; ``start_ns`` lies
+before ``encode_ns`` where something was opened anew for this call."""
 
 WIDTH = len(COLUMNS)
-KIND, OUTCOME, ENCODE_NS, SENT_NS, RECEIVED_NS, DECODED_NS = (
-    COLUMNS.index(name)
-    for name in ("kind", "outcome", "encode_ns", "sent_ns", "received_ns", "decoded_ns")
+KIND, OUTCOME, ACCEPTED_NS, START_NS, ENCODE_NS, SENT_NS, RECEIVED_NS, DECODED_NS = map(
+    COLUMNS.index,
+    (
+        "kind",
+        "outcome",
+        "accepted_ns",
+        "start_ns",
+        "encode_ns",
+        "sent_ns",
+        "received_ns",
+        "decoded_ns",
+    ),
 )
 MARKS = slice(SENT_NS + 1, RECEIVED_NS)
 NO_MARKS = (0, 0, 0, 0)
@@ -66,7 +79,7 @@ NO_MARKS = (0, 0, 0, 0)
 
 @dataclass(slots=True)
 class Exchange:
-    """One request with its answer, as the client saw it."""
+    """One request with its answer, as the client saw it; a stamp of 0 was not taken."""
 
     kind: Kind
     encode_ns: int
@@ -79,6 +92,8 @@ class Exchange:
     other_messages: int = 0
     other_bytes: int = 0
     first_other_ns: int = 0
+    accepted_ns: int = 0
+    start_ns: int = 0
 
     def row(self) -> tuple[int, ...]:
         """Return the :data:`COLUMNS` of this exchange, without marks."""
@@ -90,6 +105,8 @@ class Exchange:
             self.other_messages,
             self.other_bytes,
             self.first_other_ns,
+            self.accepted_ns,
+            self.start_ns or self.encode_ns,
             self.encode_ns,
             self.sent_ns,
             *NO_MARKS,

@@ -37,6 +37,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "closed_by_term": "the server did not leave when its stdin was closed; it needed TERM",
     "closed_by_kill": "the server left neither at the end of stdin nor on TERM; it was killed",
     "exit_code": "the server ended with {how}",
+    "refused": "a request was refused or lost: {text}",
     "survivors": "{count} processes outlived the session outside the server's group; killed",
 }
 

@@ -28,6 +28,7 @@ class Phase(StrEnum):
     INITIALIZED = "initialized"
     TOOLS_LIST = "tools_list"
 
+    REOPEN = "reopen"
     ENCODE = "encode"
     REQUEST = "request"
     DISPATCH = "dispatch"
@@ -67,6 +68,10 @@ CALL = (
 CALL_UNMARKED = (Phase.ENCODE, Phase.SERVER, Phase.DECODE)
 """A call seen from outside: the middle five are one phase."""
 
+WHOLE = (Phase.REOPEN, *CALL_UNMARKED)
+"""What sums to the total of any call: a client that opens something anew for each call begins with
+``reopen``; a client library that does not tell its own work apart has ``server`` alone."""
+
 IN_SERVER = CALL[1:-1]
 """The phases that :data:`Phase.SERVER` stands for when there are no marks."""
 
@@ -80,6 +85,7 @@ MEANING: dict[Phase, str] = {
     Phase.INITIALIZE: "initialize, from the server's first read until its answer is parsed",
     Phase.INITIALIZED: "notifications/initialized, until the kernel took it",
     Phase.TOOLS_LIST: "tools/list, all pages",
+    Phase.REOPEN: "the connection or the session that this call opens anew",
     Phase.ENCODE: "the client builds the bytes",
     Phase.REQUEST: "write starts until the server has the whole message",
     Phase.DISPATCH: "the server parses, validates and routes",

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.exchange import (
+    ACCEPTED_NS,
     COLUMNS,
     DECODED_NS,
     ENCODE_NS,
@@ -18,6 +19,7 @@ from bench.exchange import (
     OUTCOME,
     RECEIVED_NS,
     SENT_NS,
+    START_NS,
     WIDTH,
     Kind,
     Outcome,
@@ -27,6 +29,8 @@ from bench.notices import Notice
 from bench.phases import IN_SERVER, Phase
 from bench.results import ABSENT, CellResult, Failure, Nanoseconds, Result, Session
 
+RAW = "raw"
+"""The client that stamps its own encoding and decoding."""
 _REFUSED = (Outcome.TOOL_ERROR, Outcome.RPC_ERROR)
 
 
@@ -39,7 +43,9 @@ def result_of(description: Mapping[str, Any], entries: Sequence[SessionEntry]) -
             CellResult(
                 name=fields["name"],
                 fields={key: value for key, value in fields.items() if key != "name"},
-                sessions=[session_of(e) for e in own if "failure" not in e.header],
+                sessions=[
+                    session_of(e, str(fields["client"])) for e in own if "failure" not in e.header
+                ],
                 failures=[
                     Failure(round=e.slot.round, **e.header["failure"])
                     for e in own
@@ -50,7 +56,7 @@ def result_of(description: Mapping[str, Any], entries: Sequence[SessionEntry]) -
     return Result(cells, description["run"], description["environment"])
 
 
-def session_of(entry: SessionEntry) -> Session:
+def session_of(entry: SessionEntry, client: str = RAW) -> Session:
     """Return one finished session as columns of integer nanoseconds."""
     header = entry.header
     table = as_table(entry.rows)
@@ -62,8 +68,9 @@ def session_of(entry: SessionEntry) -> Session:
         setup={Phase(name): ns for name, ns in header["setup"]},
         first_call_ns=_first_call(table),
         close_ns=sum(ns for _, ns in header["close"]) or None,
-        calls=phase_columns(good),
+        calls=phase_columns(good, client),
         gap_ns=_gaps(good, header["start_ns"]),
+        accepted_ns=_accepted(good),
         protocol_probe_ns=_probe(table, Kind.PROTOCOL_PROBE, (Outcome.OK, *_REFUSED)),
         dispatch_probe_ns=_probe(table, Kind.DISPATCH_PROBE, _REFUSED),
         outcomes=_outcomes(made),
@@ -81,13 +88,21 @@ def as_table(rows: array[int]) -> NDArray[np.int64]:
     )
 
 
-def phase_columns(calls: NDArray[np.int64]) -> dict[Phase, Nanoseconds]:
-    """Return the phases of rows of calls; the five inside the server only where there are marks."""
+def phase_columns(calls: NDArray[np.int64], client: str = RAW) -> dict[Phase, Nanoseconds]:
+    """Return the phases that rows of calls have; absent is what was never stamped apart.
+
+    A client library under test encodes and decodes out of sight.
+    """
     columns = {
+        Phase.REOPEN: calls[:, ENCODE_NS] - calls[:, START_NS],
         Phase.ENCODE: calls[:, SENT_NS] - calls[:, ENCODE_NS],
         Phase.SERVER: calls[:, RECEIVED_NS] - calls[:, SENT_NS],
         Phase.DECODE: calls[:, DECODED_NS] - calls[:, RECEIVED_NS],
     }
+    if client != RAW:
+        del columns[Phase.ENCODE], columns[Phase.DECODE]
+    if not columns[Phase.REOPEN].any():
+        del columns[Phase.REOPEN]
     marked = calls[:, MARKS.start] > 0
     if marked.any():
         inside = np.diff(calls[:, MARKS.start - 1 : MARKS.stop + 1], axis=1)
@@ -100,17 +115,23 @@ def _first_call(table: NDArray[np.int64]) -> int | None:
     calls = table[np.isin(table[:, KIND], (Kind.CALL, Kind.WARMUP))]
     if not len(calls) or calls[0, OUTCOME] != Outcome.OK:
         return None
-    return int(calls[0, DECODED_NS] - calls[0, ENCODE_NS])
+    return int(calls[0, DECODED_NS] - calls[0, START_NS])
 
 
 def _gaps(calls: NDArray[np.int64], start_ns: int) -> Nanoseconds:
     ends = np.concatenate(([start_ns], calls[:-1, DECODED_NS])) if len(calls) else calls[:, 0]
-    return np.asarray(calls[:, ENCODE_NS] - ends, dtype=np.int64)
+    return np.asarray(calls[:, START_NS] - ends, dtype=np.int64)
+
+
+def _accepted(calls: NDArray[np.int64]) -> Nanoseconds:
+    if not calls[:, ACCEPTED_NS].all():
+        return np.empty(0, np.int64)
+    return np.asarray(calls[:, ACCEPTED_NS] - calls[:, SENT_NS], dtype=np.int64)
 
 
 def _probe(table: NDArray[np.int64], kind: Kind, outcomes: Sequence[Outcome]) -> Nanoseconds:
     rows = table[(table[:, KIND] == kind) & np.isin(table[:, OUTCOME], list(outcomes))]
-    return np.asarray(rows[:, DECODED_NS] - rows[:, ENCODE_NS], dtype=np.int64)
+    return np.asarray(rows[:, DECODED_NS] - rows[:, START_NS], dtype=np.int64)
 
 
 def _outcomes(made: NDArray[np.int64]) -> dict[str, int]:

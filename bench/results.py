@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.phases import CALL, CALL_UNMARKED, IN_SERVER, Phase
+from bench.phases import CALL, CALL_UNMARKED, IN_SERVER, WHOLE, Phase
 
 Nanoseconds = NDArray[np.int64]
 ABSENT = -1
@@ -21,10 +21,13 @@ class Session:
     """One finished session.
 
     ``setup`` and ``close_ns`` hold phases that happen once. ``calls`` has one entry per phase,
-    each an int64 array with one value per successful call, in order; ``encode``, ``server`` and
-    ``decode`` are always there, the five phases that ``server`` is made of only where the server
+    each an int64 array with one value per successful call, in order; ``server`` is always there,
+    ``encode`` and ``decode`` unless a client library does both out of sight, ``reopen`` where each
+    call opens something anew, the five phases that ``server`` is made of only where the server
     wrote marks (:data:`ABSENT` in calls without a complete set). ``gap_ns[i]`` lies between the
     end of call ``i - 1`` (the start of the session for the first) and the start of call ``i``.
+    ``accepted_ns[i]`` is how long the transport took to confirm call ``i`` apart from its answer;
+    empty where it does not.
     """
 
     round: int
@@ -39,6 +42,7 @@ class Session:
     outcomes: Mapping[str, int]
     facts: Mapping[str, int | float | str] = field(default_factory=dict)
     notices: Sequence[str] = ()
+    accepted_ns: Nanoseconds = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def setup_ns(self) -> int:
@@ -48,7 +52,8 @@ class Session:
     @property
     def total_ns(self) -> Nanoseconds:
         """The total of each successful call: exactly the sum of its phases."""
-        return np.asarray(sum(self.calls[phase] for phase in CALL_UNMARKED), dtype=np.int64)
+        present = [self.calls[phase] for phase in WHOLE if phase in self.calls]
+        return np.asarray(sum(present), dtype=np.int64)
 
     @property
     def marked(self) -> bool:
@@ -113,7 +118,9 @@ class CellResult:
     @property
     def call_phases(self) -> tuple[Phase, ...]:
         """The phases its calls can be split into."""
-        return CALL if self.marked else CALL_UNMARKED
+        found = {phase for session in self.sessions for phase in session.calls}
+        phases = (Phase.REOPEN, *(CALL if self.marked else CALL_UNMARKED))
+        return tuple(phase for phase in phases if phase in found)
 
     @property
     def setup_phases(self) -> tuple[Phase, ...]:

@@ -335,7 +335,7 @@ def _death(worker: _Worker, progress: Progress, stalled: bool) -> dict[str, str]
     where = f"in {phase}" if phase != "calls" else f"after {done} exchanges"
     if stalled:
         return {"phase": phase, "cause": "worker_stalled", "text": f"the worker hung {where}"}
-    from bench.session import describe_exit
+    from bench.transports.diagnosis import describe_exit
 
     how = describe_exit(worker.exit_code or 0)
     text = f"the worker process ended {where}: {how}"

@@ -8,50 +8,27 @@ from __future__ import annotations
 
 import gc
 import os
-import select
-import signal
 import tempfile
-import time
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from bench import marks
-from bench.clients.echo import EchoPeer
-from bench.clients.mcp import McpPeer
-from bench.clock import Watch, cpu_ns, now_ns
+from bench.arms import make_peer
+from bench.clients.base import Context, Peer
+from bench.clock import IDLE, Watch, cpu_ns, now_ns
 from bench.errors import ClockError, PeerClosed, SessionError, TimedOut
-from bench.exchange import Exchange, Kind, Outcome
-from bench.notices import HARMLESS, POLLUTION, Notices, plain, printable
-from bench.phases import Phase, Timeline
+from bench.exchange import Kind
+from bench.notices import HARMLESS, POLLUTION, Notices
+from bench.phases import Phase
 from bench.probes import marks as mark_probe
 from bench.probes.schedstat import Scheduled, read_group
 from bench.progress import Progress
-from bench.protocol.jsonrpc import request
 from bench.protocol.mcp import NegotiationError
-from bench.protocol.revisions import REVISIONS, Era
 from bench.spec import SessionSpec
-from bench.trace import TracedStdioTransport
-from bench.transports.process import EXIT_NOTICE_S
-from bench.transports.stdio import StdioTransport
-
-_PINGS = 8
-"""To a server that has gone silent, in case its answers lag: a lag of four or five was seen."""
-
-
-class Peer(Protocol):
-    """What a session does with its target, whatever it speaks."""
-
-    facts: dict[str, int | str]
-
-    def open(self) -> Timeline:
-        """Start and set up; return the phases of setup."""
-
-    def exchange(self, kind: Kind) -> Exchange:
-        """Make one call or probe."""
+from bench.transports.diagnosis import describe_exit
 
 
 @dataclass
@@ -76,14 +53,15 @@ def run(spec: SessionSpec, progress: Progress, trace_fd: int | None = None) -> R
         record = Record()
         watch = Watch(spec.timeout_s)
         mark_file = _create_mark_file(spec, Path(folder))
-        transport = _transport(spec, mark_file, trace_fd)
+        context = Context(spec, watch, record.notices, progress)
+        peer = make_peer(context, _environment(spec, mark_file), trace_fd)
         watch.start()
         try:
-            with _named_failures(spec, transport, record, progress):
-                _run(spec, transport, watch, record, progress)
+            with _named_failures(peer, record, progress):
+                _run(context, peer, record)
         finally:
             watch.stop()
-            transport.destroy()
+            peer.destroy()
         if mark_file is not None:
             _join_marks(record, mark_file)
         if spec.strict:
@@ -104,39 +82,26 @@ def kinds(spec: SessionSpec) -> list[Kind]:
     return order
 
 
-def _run(
-    spec: SessionSpec,
-    transport: StdioTransport,
-    watch: Watch,
-    record: Record,
-    progress: Progress,
-) -> None:
-    peer = _peer(spec, transport, watch, record.notices, progress)
+def _run(context: Context, peer: Peer, record: Record) -> None:
+    spec = context.spec
     with _pinned(spec.server_cpus, spec.client_cpus):
         timeline = peer.open()
     record.start_ns = timeline.start_ns
     record.setup = list(timeline.phases().items())
-    group = transport.process.pid if transport.process is not None else 0
-    after_setup = read_group(group)
-    _call(spec, peer, record, progress)
-    _account(record, after_setup, read_group(group))
-    progress.step(Phase.CLOSE)
-    ending = transport.close()
-    record.close = [(Phase.CLOSE, ending.end_ns - ending.start_ns)]
+    context.watch.started_ns = IDLE
+    after_setup = read_group(peer.group())
+    _call(spec, peer, record, context.progress)
+    _account(record, after_setup, read_group(peer.group()))
+    context.progress.step(Phase.CLOSE)
+    ending = peer.close()
+    if ending.end_ns > ending.start_ns:
+        record.close = [(Phase.CLOSE, ending.end_ns - ending.start_ns)]
     record.facts.update(peer.facts, escalation=ending.escalation)
-    if isinstance(peer, McpPeer):
-        peer.client.receive_late(ending.late)
-        record.facts.update(
-            messages_sent=peer.client.messages_sent,
-            messages_received=peer.client.messages_received,
-            bytes_sent=peer.client.bytes_sent,
-            bytes_received=peer.client.bytes_received,
-        )
-    if ending.escalation != "stdin":
+    if ending.escalation != ending.expected:
         record.notices.add(f"closed_by_{ending.escalation}")
-    elif ending.exit_code:
+    elif ending.exit_code and ending.expected == "stdin":
         record.notices.add("exit_code", how=describe_exit(ending.exit_code))
-    progress.step("done")
+    context.progress.step("done")
 
 
 def _call(spec: SessionSpec, peer: Peer, record: Record, progress: Progress) -> None:
@@ -155,31 +120,12 @@ def _call(spec: SessionSpec, peer: Peer, record: Record, progress: Progress) -> 
     gc.enable()
 
 
-def _transport(spec: SessionSpec, mark_file: Path | None, trace_fd: int | None) -> StdioTransport:
+def _environment(spec: SessionSpec, mark_file: Path | None) -> dict[str, str]:
     env = dict(os.environ if spec.env is None else spec.env)
     env.pop(marks.ENVIRONMENT_VARIABLE, None)
     if mark_file is not None:
         env[marks.ENVIRONMENT_VARIABLE] = str(mark_file)
-    make = StdioTransport if trace_fd is None else TracedStdioTransport.to(trace_fd)
-    return make(
-        spec.argv,
-        env,
-        spec.cwd,
-        limit_bytes=spec.limit_bytes,
-        close_grace_s=spec.close_grace_s,
-    )
-
-
-def _peer(
-    spec: SessionSpec,
-    transport: StdioTransport,
-    watch: Watch,
-    notices: Notices,
-    progress: Progress,
-) -> Peer:
-    if spec.transport == "pipe":
-        return EchoPeer(spec, transport, watch, notices, progress)
-    return McpPeer(spec, transport, watch, notices, progress)
+    return env
 
 
 def _create_mark_file(spec: SessionSpec, folder: Path) -> Path | None:
@@ -224,34 +170,17 @@ def _pinned(server_cpus: tuple[int, ...], client_cpus: tuple[int, ...]) -> Itera
 
 
 @contextmanager
-def _named_failures(
-    spec: SessionSpec, transport: StdioTransport, record: Record, progress: Progress
-) -> Iterator[None]:
+def _named_failures(peer: Peer, record: Record, progress: Progress) -> Iterator[None]:
     """Turn whatever ends a session into one SessionError with the phase it happened in."""
     try:
         yield
     except _ENDINGS as error:
-        failure = _failure(error, spec, transport, progress)
+        failure = peer.explain(error, *progress.read())
         text = _with_findings(failure.text, record)
         raise SessionError(failure.phase, failure.cause, text) from None
 
 
 _ENDINGS = (SessionError, PeerClosed, TimedOut, NegotiationError, ValueError, ClockError)
-
-
-def _failure(
-    error: Exception, spec: SessionSpec, transport: StdioTransport, progress: Progress
-) -> SessionError:
-    phase, done = progress.read()
-    match error:
-        case SessionError():
-            return error
-        case PeerClosed():
-            return _peer_closed(transport, phase, done)
-        case TimedOut():
-            return SessionError(phase, "timeout", _silence(spec, transport, phase))
-        case _:
-            return SessionError(phase, "protocol_error", plain(str(error)))
 
 
 def _with_findings(text: str, record: Record) -> str:
@@ -260,70 +189,10 @@ def _with_findings(text: str, record: Record) -> str:
     return "; ".join((text, *findings))
 
 
-def _peer_closed(transport: StdioTransport, phase: str, done: int) -> SessionError:
-    assert transport.process is not None
-    code = transport.process.wait_exit(EXIT_NOTICE_S)
-    where = f"after {done} exchanges" if phase == "calls" else f"before {phase} was done"
-    if code is None:
-        return SessionError(
-            phase, "stdout_closed", f"the server closed its stdout {where} but is still running"
-        )
-    return SessionError(phase, "server_exited", f"the server ended {where}: {describe_exit(code)}")
-
-
-def _silence(spec: SessionSpec, transport: StdioTransport, phase: str) -> str:
-    """Say what a time-out looks like from outside, after one look at what was held back."""
-    if phase == Phase.BOOT:
-        text = f"the server did not read its stdin within {spec.timeout_s:g} s (--timeout)"
-        printed = next((line for line, _ in transport.ready if isinstance(line, bytes)), b"")
-        return f"{text}; its stdout began with {printable(printed)}" if printed else text
-    text = f"no answer within {spec.timeout_s:g} s (--timeout)"
-    pending = transport.framing.pending
-    if pending:
-        return f"{text}; {len(pending)} bytes without a line end wait: {printable(pending)}"
-    if spec.transport == "stdio" and _answers_after_more_input(spec, transport):
-        text += (
-            "; output appeared only after more input or at its end: "
-            "the server does not flush its stdout"
-        )
-    return text
-
-
-def _answers_after_more_input(spec: SessionSpec, transport: StdioTransport) -> bool:
-    process = transport.process
-    assert process is not None
-    pings = _PINGS if REVISIONS[spec.revision].era is Era.HANDSHAKE else 0
-    for number in range(pings):
-        # A writable pipe takes a short message whole, so this cannot block.
-        if select.select([], [process.stdin_fd], [], 0)[1]:
-            with suppress(PeerClosed):
-                transport.send(request(f"ping-{number}", "ping"))
-    process.close_stdin()
-    deadline = time.monotonic() + EXIT_NOTICE_S
-    try:
-        while (rest := deadline - time.monotonic()) > 0:
-            transport.read_if_ready(rest)
-            if any(isinstance(line, bytes) and b'"jsonrpc"' in line for line, _ in transport.ready):
-                return True
-    except PeerClosed:
-        pass
-    return False
-
-
 def _refuse_pollution(record: Record) -> None:
     for notice in record.notices:
         if notice.code in POLLUTION:
             raise SessionError("calls", "protocol_error", f"{notice.text} (--strict)")
 
 
-def describe_exit(code: int) -> str:
-    """Return an exit code for people: a negative one is a signal."""
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        return f"killed by {signal.Signals(-code).name}"
-    except ValueError:
-        return f"killed by signal {-code}"
-
-
-__all__ = ["Outcome", "Peer", "Record", "describe_exit", "kinds", "run"]
+__all__ = ["Record", "kinds", "run"]

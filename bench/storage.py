@@ -29,7 +29,7 @@ import numpy as np
 
 from bench import journal
 from bench.errors import ResultFileError
-from bench.phases import CALL_UNMARKED, IN_SERVER, Phase
+from bench.phases import IN_SERVER, WHOLE, Phase
 from bench.records import result_of
 from bench.results import ABSENT, CellResult, Failure, Nanoseconds, Result, Session
 
@@ -38,6 +38,9 @@ PYPERF_VERSION = "1.0"
 COMPRESSION = 3
 ZERO_S = 1e-12
 
+BESIDE_SERVER = tuple(phase for phase in WHOLE if phase is not Phase.SERVER)
+
+_ACCEPTED = "accepted"
 _CALL, _GAP, _SETUP, _FIRST_CALL = "call", "gap", "setup", "first_call"
 _PROBES = {"protocol_probe": "protocol_probe_ns", "dispatch_probe": "dispatch_probe_ns"}
 _CELLS, _FAILURES, _RUN, _FORMAT = "mcp_cells", "mcp_failures", "mcp_run", "mcp_format"
@@ -162,16 +165,16 @@ def _session_metadata(session: Session) -> dict[str, Any]:
 
 def _columns(session: Session) -> Iterable[tuple[str, Sequence[int] | Nanoseconds]]:
     yield _CALL, session.total_ns
+    outside = BESIDE_SERVER if session.marked else WHOLE
+    for phase in outside:
+        if phase in session.calls:
+            yield phase, session.calls[phase]
     if session.marked:
         complete = session.complete()
-        for phase in (Phase.ENCODE, Phase.DECODE):
-            yield phase, session.calls[phase]
         for phase in IN_SERVER:
             yield phase, session.calls[phase][complete]
-    else:
-        for phase in CALL_UNMARKED:
-            yield phase, session.calls[phase]
     yield _GAP, session.gap_ns
+    yield _ACCEPTED, session.accepted_ns
     for part, name in _PROBES.items():
         yield part, getattr(session, name)
     yield _SETUP, [session.setup_ns]
@@ -251,11 +254,10 @@ def _nanoseconds(values: list[float]) -> Nanoseconds:
 def _session(key: tuple[int, int], parts: _Parts) -> Session:
     metadata = parts.metadata
     total = parts.get(_CALL, np.empty(0, np.int64))
-    calls = {
-        Phase.ENCODE: parts.get(Phase.ENCODE, total),
-        Phase.DECODE: parts.get(Phase.DECODE, total),
+    calls: dict[Phase, Nanoseconds] = {
+        phase: parts[phase] for phase in BESIDE_SERVER if phase in parts
     }
-    calls[Phase.SERVER] = total - calls[Phase.ENCODE] - calls[Phase.DECODE]
+    calls[Phase.SERVER] = np.asarray(total - sum(calls.values()), dtype=np.int64)
     complete = np.ones(len(total), dtype=bool)
     if absent := metadata.get("unmarked_calls"):
         complete[[int(index) for index in str(absent).split()]] = False
@@ -272,6 +274,7 @@ def _session(key: tuple[int, int], parts: _Parts) -> Session:
         close_ns=_single(parts, Phase.CLOSE),
         calls={phase: calls[phase] for phase in Phase if phase in calls},
         gap_ns=parts.get(_GAP, np.empty(0, np.int64)),
+        accepted_ns=parts.get(_ACCEPTED, np.empty(0, np.int64)),
         protocol_probe_ns=parts.get("protocol_probe", np.empty(0, np.int64)),
         dispatch_probe_ns=parts.get("dispatch_probe", np.empty(0, np.int64)),
         outcomes=_prefixed(metadata, "calls_"),

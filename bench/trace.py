@@ -3,40 +3,52 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import Any
 
-from bench.transports.base import Arrival
-from bench.transports.stdio import StdioTransport
+from bench.transports.base import Arrival, Arrived, Transport
+
+_HTTP = (b"POST ", b"GET ", b"DELETE ")
 
 
-class TracedStdioTransport(StdioTransport):
-    """A stdio transport that writes every message to a descriptor. Its times are not for use."""
+class TracedTransport:
+    """Any transport, with every message written to a descriptor. Its times are not for use."""
 
-    _fd: int
+    def __init__(self, transport: Transport, fd: int) -> None:
+        self._transport = transport
+        self._fd = fd
 
-    @classmethod
-    def to(cls, fd: int) -> Callable[..., TracedStdioTransport]:
-        """Return a constructor for transports that trace to ``fd``."""
-
-        def make(*args: Any, **options: Any) -> TracedStdioTransport:
-            transport = cls(*args, **options)
-            transport._fd = fd
-            return transport
-
-        return make
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
     def send(self, data: bytes) -> None:
         """Trace, then send."""
-        self._write(b"-> ", data)
-        super().send(data)
+        self._write(b"-> ", _message(data))
+        self._transport.send(data)
+
+    def tell(self, data: bytes) -> None:
+        """Trace, then tell."""
+        self._write(b"-> ", _message(data))
+        self._transport.tell(data)
 
     def receive(self) -> Arrival:
         """Receive, then trace."""
-        line, ns = super().receive()
-        text = line if isinstance(line, bytes) else b"(%d bytes, too large)" % line.size_bytes
-        self._write(b"<- ", text)
-        return line, ns
+        message, ns = self._transport.receive()
+        self._write(b"<- ", _received(message))
+        return message, ns
 
     def _write(self, arrow: bytes, message: bytes) -> None:
         os.write(self._fd, arrow + message.rstrip(b"\r\n") + b"\n")
+
+
+def _message(data: bytes) -> bytes:
+    """Return the message in what is sent, without the head of an HTTP request."""
+    if not data.startswith(_HTTP):
+        return data
+    head, _, body = data.partition(b"\r\n\r\n")
+    return body or head.partition(b"\r\n")[0]
+
+
+def _received(message: Arrived) -> bytes:
+    if isinstance(message, bytes):
+        return message
+    return f"({message})".encode()

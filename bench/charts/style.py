@@ -37,6 +37,7 @@ COLOURS: dict[Phase, str] = {
     Phase.INITIALIZE: "#0072b2",
     Phase.INITIALIZED: "#f0e442",
     Phase.TOOLS_LIST: "#d55e00",
+    Phase.REOPEN: "#B2182B",
     Phase.ENCODE: "#333333",
     Phase.REQUEST: "#9ecae9",
     Phase.DISPATCH: "#0072b2",

@@ -2,55 +2,44 @@
 
 from __future__ import annotations
 
-from bench.clock import IDLE, Watch, now_ns
+from collections.abc import Callable
+
+from bench.clients.base import Context, TransportPeer
+from bench.clock import IDLE, now_ns
 from bench.exchange import Exchange, Kind, Outcome
-from bench.notices import Notices
 from bench.phases import Phase, Timeline
-from bench.probes.first_read import await_first_read
-from bench.progress import Progress
-from bench.protocol.framing import size_on_wire
-from bench.spec import SessionSpec
-from bench.transports.stdio import StdioTransport
+from bench.probes.first_read import FirstRead
+from bench.transports.base import Transport
 
 
-class EchoPeer:
+class EchoPeer(TransportPeer):
     """A server that sends each line back. Lines have no id, so a time-out ends the session."""
 
     def __init__(
-        self,
-        spec: SessionSpec,
-        transport: StdioTransport,
-        watch: Watch,
-        notices: Notices,
-        progress: Progress,
+        self, context: Context, transport: Transport, first_read: Callable[[], FirstRead | None]
     ) -> None:
-        self.facts: dict[str, int | str] = {}
-        self._line = str(spec.arguments.get("payload", "x")).encode() + b"\n"
-        self._transport = transport
-        self._watch = watch
-        self._notices = notices
-        self._progress = progress
+        super().__init__(context, transport)
+        self._line = str(context.spec.arguments.get("payload", "x")).encode() + b"\n"
+        self._first_read = first_read
 
     def open(self) -> Timeline:
         """Spawn the server and wait for its first read; there is nothing else to set up."""
-        self._progress.step(Phase.SPAWN)
-        timeline = self._transport.open()
-        self._progress.step(Phase.BOOT)
-        self._watch.begin()
-        self._transport.send(self._line)
-        first_read = await_first_read(self._transport)
+        timeline = self.transport.open(self.context.step)
+        self.context.step(Phase.BOOT)
+        self.transport.send(self._line)
+        first_read = self._first_read()
         if first_read is not None:
             timeline.end(Phase.BOOT, first_read.at_ns)
             self.facts["boot_uncertainty_ns"] = first_read.uncertainty_ns
         else:
-            self._notices.add("boot_not_seen", phase="first_call")
-        self._transport.receive()
-        self._watch.started_ns = IDLE
+            self.context.notices.add("boot_not_seen", phase="first_call")
+        self.transport.receive()
+        self.context.watch.started_ns = IDLE
         return timeline
 
     def exchange(self, kind: Kind) -> Exchange:
         """Return one round trip."""
-        watch, transport = self._watch, self._transport
+        watch, transport = self.context.watch, self.transport
         watch.started_ns = encode_ns = now_ns()
         frame = self._line
         sent_ns = now_ns()
@@ -60,8 +49,8 @@ class EchoPeer:
         watch.started_ns = IDLE
         done = Exchange(kind, encode_ns, sent_ns, len(frame), received_ns, decoded_ns)
         if isinstance(line, bytes):
-            done.response_bytes = size_on_wire(line)
+            done.response_bytes = transport.size_bytes(line)
         if not isinstance(line, bytes) or line.rstrip(b"\r\n") != frame.rstrip(b"\n"):
-            self._notices.add("echo_mismatch")
+            self.context.notices.add("echo_mismatch")
             done.outcome = Outcome.TRANSPORT_ERROR
         return done

@@ -5,19 +5,21 @@ Each step waits for the answer of the one before it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from bench.clients.base import Context, TransportPeer
 from bench.clients.raw import RawClient
-from bench.clock import Watch, now_ns
+from bench.clock import now_ns
 from bench.errors import PeerClosed, SessionError, TimedOut
 from bench.exchange import Exchange, Kind, Outcome
-from bench.notices import Notices, plain
+from bench.notices import plain
 from bench.phases import Phase, Timeline
-from bench.probes.first_read import FirstRead, await_first_read
-from bench.progress import Progress
-from bench.protocol.jsonrpc import Message, Response, Template
+from bench.probes.first_read import FirstRead
+from bench.protocol.binding import Binding, LineBinding
+from bench.protocol.jsonrpc import Malformed, Message, Response, Template
 from bench.protocol.mcp import Connection, page
 from bench.protocol.revisions import Era
-from bench.spec import SessionSpec
-from bench.transports.stdio import StdioTransport
+from bench.transports.base import Ending, Transport
 
 PAGE_LIMIT = 1000
 """Pages of tools/list after which a server is taken to have no last one."""
@@ -25,30 +27,34 @@ MAX_TIMEOUTS_IN_A_ROW = 3
 UNKNOWN_TOOL = "mcp-latency-no-such-tool"
 
 
-class McpPeer:
-    """One MCP server over stdio, from spawn to its last call."""
+class McpPeer(TransportPeer):
+    """One MCP server, from its start to its last call, over any transport that carries MCP.
+
+    ``first_read`` sees the end of ``boot`` once the first request is written; None where the
+    transport has seen it already.
+    """
 
     def __init__(
         self,
-        spec: SessionSpec,
-        transport: StdioTransport,
-        watch: Watch,
-        notices: Notices,
-        progress: Progress,
+        context: Context,
+        transport: Transport,
+        first_read: Callable[[], FirstRead | None] | None = None,
+        binding: Binding | None = None,
     ) -> None:
-        self.connection = Connection(spec.revision)
-        self.client = RawClient(self.connection, transport, watch, notices)
-        self.facts: dict[str, int | str] = {}
-        self._spec = spec
-        self._transport = transport
-        self._notices = notices
-        self._progress = progress
+        super().__init__(context, transport)
+        self.connection = Connection(context.spec.revision)
+        self.binding = binding or LineBinding()
+        self.client = RawClient(
+            self.connection, transport, context.watch, context.notices, self.binding
+        )
+        self._first_read = first_read
+        self._spec = context.spec
+        self._notices = context.notices
         self._timeouts_in_a_row = 0
 
     def open(self) -> Timeline:
         """Start the server and set the session up; return its phases."""
-        self._progress.step(Phase.SPAWN)
-        timeline = self._transport.open()
+        timeline = self.transport.open(self.context.step)
         if self.connection.offered.era is Era.HANDSHAKE:
             self._handshake(timeline)
         self._list_tools(timeline)
@@ -57,7 +63,7 @@ class McpPeer:
 
     def exchange(self, kind: Kind) -> Exchange:
         """Make one call or one probe. Raises SessionError after three time-outs in a row."""
-        done, answer = self.client.exchange(self._templates[kind], kind)
+        done, answer = self.client.exchange(self._requests[kind], kind)
         if done.outcome is Outcome.TIMEOUT:
             self._after_timeout()
             return done
@@ -67,12 +73,27 @@ class McpPeer:
             done.outcome = Outcome.TRANSPORT_ERROR
         return done
 
+    def close(self) -> Ending:
+        """End the session; what still arrives is counted, never credited."""
+        ending = super().close()
+        client = self.client
+        client.receive_late(ending.late)
+        self.facts.update(
+            messages_sent=client.messages_sent,
+            messages_received=client.messages_received,
+            bytes_sent=client.bytes_sent,
+            bytes_received=client.bytes_received,
+        )
+        return ending
+
     def _handshake(self, timeline: Timeline) -> None:
         template = self.connection.initialize()
         done, answer = self._first_exchange(template, timeline, Phase.INITIALIZE)
         self.connection.accept_initialize(answer)
         timeline.end(Phase.INITIALIZE, done.decoded_ns)
-        self._progress.step(Phase.INITIALIZED)
+        assert self.connection.agreed is not None
+        self.binding.agree(self.connection.agreed.date)
+        self.context.step(Phase.INITIALIZED)
         self.client.notify(self.connection.initialized())
         timeline.end(Phase.INITIALIZED, now_ns())
 
@@ -80,15 +101,20 @@ class McpPeer:
         self, template: Template, timeline: Timeline, phase: Phase
     ) -> tuple[Exchange, Message]:
         """Exchange the first request of the connection, seeing where ``boot`` ends."""
+        bound = self.binding.request(template)
+        first_read = self._first_read
+        if first_read is None:
+            self.context.step(phase)
+            return self._answered(*self.client.exchange(bound, Kind.WARMUP))
 
         def watch_boot() -> None:
-            self._end_boot(await_first_read(self._transport), timeline, phase)
+            self._end_boot(first_read(), timeline, phase)
 
-        self._progress.step(Phase.BOOT)
-        return self._answered(*self.client.exchange(template, Kind.WARMUP, watch_boot))
+        self.context.step(Phase.BOOT)
+        return self._answered(*self.client.exchange(bound, Kind.WARMUP, watch_boot))
 
     def _end_boot(self, first_read: FirstRead | None, timeline: Timeline, phase: Phase) -> None:
-        self._progress.step(phase)
+        self.context.progress.step(phase)
         if first_read is None:
             self._notices.add("boot_not_seen", phase=phase.value)
             return
@@ -105,8 +131,9 @@ class McpPeer:
                 "tools/list", {} if cursor is None else {"cursor": cursor}
             )
             if self.client.messages_sent:
-                self._progress.step(Phase.TOOLS_LIST)
-                done, answer = self._answered(*self.client.exchange(template, Kind.WARMUP))
+                self.context.step(Phase.TOOLS_LIST)
+                bound = self.binding.request(template)
+                done, answer = self._answered(*self.client.exchange(bound, Kind.WARMUP))
             else:
                 done, answer = self._first_exchange(template, timeline, Phase.TOOLS_LIST)
             page_ends.append(done.decoded_ns)
@@ -146,12 +173,13 @@ class McpPeer:
         connection, spec = self.connection, self._spec
         call = connection.template("tools/call", {"name": spec.tool, "arguments": spec.arguments})
         unknown = connection.template("tools/call", {"name": UNKNOWN_TOOL, "arguments": {}})
-        self._templates = {
+        templates = {
             Kind.WARMUP: call,
             Kind.CALL: call,
             Kind.PROTOCOL_PROBE: connection.protocol_probe(),
             Kind.DISPATCH_PROBE: unknown,
         }
+        self._requests = {kind: self.binding.request(made) for kind, made in templates.items()}
         assert connection.agreed is not None
         self.facts["agreed_revision"] = connection.agreed.date
         self.facts["server_info"] = plain(
@@ -176,7 +204,8 @@ class McpPeer:
         if answer is None:
             raise TimedOut
         if done.outcome is Outcome.TRANSPORT_ERROR:
-            raise ValueError("the answer cannot be used")
+            reason = answer.reason if isinstance(answer, Malformed) else "the answer cannot be used"
+            raise ValueError(reason)
         return done, answer
 
     def _after_timeout(self) -> None:

@@ -13,7 +13,8 @@ from bench.clock import IDLE, Watch, now_ns
 from bench.errors import TimedOut
 from bench.exchange import Exchange, Kind, Outcome
 from bench.notices import Notices, printable
-from bench.protocol.framing import Oversized, size_on_wire
+from bench.protocol.binding import Binding, Encoder, LineBinding
+from bench.protocol.framing import Oversized, Refused
 from bench.protocol.jsonrpc import (
     ErrorResponse,
     Malformed,
@@ -21,13 +22,12 @@ from bench.protocol.jsonrpc import (
     Notification,
     Request,
     Response,
-    Template,
     parse,
     same_id,
     wrong_framing,
 )
 from bench.protocol.mcp import Connection
-from bench.transports.base import Arrival, Transport
+from bench.transports.base import Arrival, Arrived, Transport
 
 
 class RawClient:
@@ -38,9 +38,15 @@ class RawClient:
     """
 
     def __init__(
-        self, connection: Connection, transport: Transport, watch: Watch, notices: Notices
+        self,
+        connection: Connection,
+        transport: Transport,
+        watch: Watch,
+        notices: Notices,
+        binding: Binding | None = None,
     ) -> None:
         self.connection = connection
+        self.binding = binding or LineBinding()
         self.transport = transport
         self.notices = notices
         self.messages_sent = 0
@@ -51,15 +57,25 @@ class RawClient:
         self._abandoned: dict[int, int] = {}
 
     def exchange(
-        self, template: Template, kind: Kind, after_send: Callable[[], None] | None = None
+        self,
+        template: Encoder,
+        kind: Kind,
+        after_send: Callable[[], None] | None = None,
+        reopen: Callable[[], None] | None = None,
     ) -> tuple[Exchange, Message | None]:
         """Send one request and wait for its answer, which is None after a time-out.
 
-        ``after_send`` runs between the two, for what can be seen only then. Raises
-        :class:`~bench.errors.PeerClosed` where the server is gone.
+        ``after_send`` runs between the two, for what can be seen only then; ``reopen`` runs before
+        the request and is a part of the call. Raises :class:`~bench.errors.PeerClosed` where the
+        server is gone.
         """
-        request_id = self.connection.next_id()
         watch, transport = self._watch, self.transport
+        transport.settle()
+        start_ns = 0
+        if reopen is not None:
+            watch.started_ns = start_ns = now_ns()
+            reopen()
+        request_id = self.connection.next_id()
         watch.started_ns = encode_ns = now_ns()
         frame = template.encode(request_id)
         sent_ns = now_ns()
@@ -79,14 +95,14 @@ class RawClient:
         except TimedOut:
             return self._give_up(request_id, Exchange(kind, encode_ns, sent_ns, len(frame)))
         watch.started_ns = IDLE
-        done.received_ns, done.decoded_ns = received_ns, decoded_ns
-        done.response_bytes = size_on_wire(line)
+        done.received_ns, done.decoded_ns, done.start_ns = received_ns, decoded_ns, start_ns
+        done.response_bytes = transport.size_bytes(line)
         done.outcome = judge(answer)
         self._count_sent(frame)
         self._count_received(line)
         return done, answer
 
-    def pipeline(self, templates: list[Template]) -> list[tuple[Exchange, Message]]:
+    def pipeline(self, templates: list[Encoder]) -> list[tuple[Exchange, Message]]:
         """Send several requests at once; return each with its own answer, in the order sent.
 
         Answers are matched by id, in whatever order they come. One time limit for all.
@@ -112,19 +128,21 @@ class RawClient:
                 ):
                     exchange = sent[got]
                     exchange.received_ns, exchange.decoded_ns = received_ns, now_ns()
-                    exchange.response_bytes, exchange.outcome = size_on_wire(line), judge(answer)
+                    exchange.response_bytes = self.transport.size_bytes(line)
+                    exchange.outcome = judge(answer)
                     answers[got] = answer
                 case _:
                     self._receive_other(answer, line, received_ns)
         self._watch.started_ns = IDLE
         return [(sent[id_], answers[id_]) for id_ in sent]
 
-    def notify(self, frame: bytes) -> None:
-        """Send a notification (or an answer): done when the kernel took it."""
+    def notify(self, line: bytes) -> None:
+        """Send a notification (or an answer): done when the transport has taken it."""
         waiting = self._watch.started_ns != IDLE
         if not waiting:
             self._watch.begin()
-        self.transport.send(frame)
+        frame = self.binding.message(line)
+        self.transport.tell(frame)
         if not waiting:
             self._watch.started_ns = IDLE
         self._count_sent(frame)
@@ -143,7 +161,7 @@ class RawClient:
         self.bytes_sent += exchange.request_bytes
         return exchange, None
 
-    def _answers(self, request_id: int, answer: Message, line: bytes | Oversized) -> bool:
+    def _answers(self, request_id: int, answer: Message, line: Arrived) -> bool:
         """Whether ``answer`` ends the wait for ``request_id``. The first test is the common one."""
         if type(answer) is Response and answer.id == request_id and type(answer.id) is int:
             return True
@@ -164,13 +182,14 @@ class RawClient:
             return True
         return False
 
-    def _answers_though_broken(
-        self, request_id: int, answer: Malformed, line: bytes | Oversized
-    ) -> bool:
+    def _answers_though_broken(self, request_id: int, answer: Malformed, line: Arrived) -> bool:
         if isinstance(line, Oversized):
             self.notices.add(
                 "message_too_large", size_bytes=line.size_bytes, limit_bytes=self.limit_bytes
             )
+            return True
+        if isinstance(line, Refused):
+            self.notices.add("refused", text=line.text)
             return True
         misframed = wrong_framing(line) is not None
         glued = answer.kind == "not_json" and b'"jsonrpc"' in line and not line.startswith(b"{")
@@ -189,18 +208,16 @@ class RawClient:
         framing = getattr(self.transport, "framing", None)
         return framing.limit_bytes if framing is not None else 0
 
-    def _count_other(
-        self, exchange: Exchange, message: Message, line: bytes | Oversized, ns: int
-    ) -> None:
+    def _count_other(self, exchange: Exchange, message: Message, line: Arrived, ns: int) -> None:
         if not exchange.other_messages:
             exchange.first_other_ns = ns
         exchange.other_messages += 1
-        exchange.other_bytes += size_on_wire(line)
+        exchange.other_bytes += self.transport.size_bytes(line)
         self._count_received(line)
         self._receive_other(message, line, ns)
 
     def _receive_other(
-        self, message: Message, line: bytes | Oversized, ns: int, *, closing: bool = False
+        self, message: Message, line: Arrived, ns: int, *, closing: bool = False
     ) -> None:
         """Deal with a message that is not the answer awaited: count it, answer it, or note it."""
         match message:
@@ -224,23 +241,23 @@ class RawClient:
         else:
             self.notices.add("late_answer", age_ms=round((ns - sent_ns) / 1e6, 1))
 
-    def _note_pollution(self, line: bytes | Oversized) -> None:
+    def _note_pollution(self, line: Arrived) -> None:
         self.notices.add(
             "stdout_pollution",
             line=self.messages_received,
             when="before initialize was answered"
             if self.connection.agreed is None
             else "after initialize was answered",
-            text=printable(line) if isinstance(line, bytes) else f"{line.size_bytes} bytes",
+            text=printable(line) if isinstance(line, bytes) else _lost(line).reason,
         )
 
     def _count_sent(self, frame: bytes) -> None:
         self.messages_sent += 1
         self.bytes_sent += len(frame)
 
-    def _count_received(self, line: bytes | Oversized) -> None:
+    def _count_received(self, line: Arrived) -> None:
         self.messages_received += 1
-        self.bytes_received += size_on_wire(line)
+        self.bytes_received += self.transport.size_bytes(line)
 
 
 def judge(answer: Message) -> Outcome:
@@ -266,7 +283,13 @@ def _judge_result_type(result: dict[str, Any]) -> Outcome:
     return Outcome.INPUT_REQUIRED if result_type == "input_required" else Outcome.TRANSPORT_ERROR
 
 
-def _parse(line: bytes | Oversized) -> Message:
+def _parse(line: Arrived) -> Message:
     if isinstance(line, bytes):
         return parse(line)
-    return Malformed("oversized", f"message too large ({line.size_bytes} bytes)")
+    return _lost(line)
+
+
+def _lost(message: Oversized | Refused) -> Malformed:
+    if isinstance(message, Refused):
+        return Malformed("refused", message.text)
+    return Malformed("oversized", f"message too large ({message.size_bytes} bytes)")

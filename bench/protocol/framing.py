@@ -20,8 +20,21 @@ class Oversized:
     size_bytes: int
 
 
-def size_on_wire(message: bytes | Oversized) -> int:
-    """Return how many bytes a message took with its line end, which it may have lost by now."""
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """In place of an answer: the transport itself refused or lost the request.
+
+    ``status`` is the HTTP status, 0 where there was none; ``text`` a sentence without an end.
+    """
+
+    status: int
+    text: str
+
+
+def size_on_wire(message: bytes | Oversized | Refused) -> int:
+    """Return how many bytes a line took with its line end, which it may have lost by now."""
+    if isinstance(message, Refused):
+        return 0
     if isinstance(message, Oversized):
         return message.size_bytes + 1
     return len(message) + (not message.endswith(LINE_END))

@@ -115,16 +115,17 @@ def calls_table(result: Result) -> Table:
 def phases_table(result: Result) -> Table:
     """Return where the mean call goes, phase by phase."""
     rows: list[dict[str, Value]] = []
-    unmarked = False
     for cell in result.cells:
         phases = breakdown.call_phases(cell)
         if phases is None:
             continue
-        unmarked = unmarked or Phase.SERVER in phases.parts
         row: dict[str, Value] = {"cell": cell.name}
         row |= {f"{phase}_ns": estimate for phase, estimate in phases.parts.items()}
         rows.append({**row, "total_ns": phases.total})
-    shown = [*CALL[:-1], *([Phase.SERVER] if unmarked else []), CALL[-1]]
+    found = {phase for cell in result.cells for phase in cell.call_phases}
+    shown = [
+        phase for phase in (Phase.REOPEN, *CALL[:-1], Phase.SERVER, CALL[-1]) if phase in found
+    ]
     columns = {"cell": "cell", **{f"{phase}_ns": phase.value for phase in shown}}
     notes = ("Means, which add up: the phases of a row sum to its total.",)
     return Table(

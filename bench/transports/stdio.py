@@ -11,11 +11,12 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
 from bench.clock import now_ns
-from bench.errors import PeerClosed
+from bench.errors import PeerClosed, SessionError
 from bench.phases import Phase, Timeline
-from bench.protocol.framing import DEFAULT_LIMIT_BYTES, LineFraming
+from bench.protocol.framing import DEFAULT_LIMIT_BYTES, LineFraming, size_on_wire
 from bench.spec import DEFAULT_CLOSE_GRACE_S
-from bench.transports.base import Arrival, Ending
+from bench.transports.base import Arrival, Arrived, Ending
+from bench.transports.diagnosis import server_ended, stdio_silence
 from bench.transports.process import ServerProcess
 
 # Bound once: a look-up per call would be in the timed path.
@@ -34,18 +35,21 @@ class StdioTransport:
         *,
         limit_bytes: int = DEFAULT_LIMIT_BYTES,
         close_grace_s: float = DEFAULT_CLOSE_GRACE_S,
+        pings: int = 0,
     ) -> None:
         self._argv = argv
         self._env = env
         self._cwd = cwd
         self._close_grace_s = close_grace_s
+        self._pings = pings
         self.framing = LineFraming(limit_bytes)
         self.ready: deque[Arrival] = deque()
         self.process: ServerProcess | None = None
         self._between_lines = True
 
-    def open(self) -> Timeline:
+    def open(self, step: Callable[[str], None]) -> Timeline:
         """Spawn the server. Raises SessionError (spawn) where that fails."""
+        step(Phase.SPAWN)
         self.process = process = ServerProcess(self._argv, self._env, self._cwd)
         self._in, self._out = process.stdin_fd, process.stdout_fd
         os.set_blocking(self._in, False)
@@ -78,6 +82,30 @@ class StdioTransport:
             if self.ready:
                 return self.ready.popleft()
 
+    def settle(self) -> None:
+        """Nothing of an exchange is left over on a pipe."""
+
+    def tell(self, data: bytes) -> None:
+        """Send: the kernel has taken it."""
+        self.send(data)
+
+    def size_bytes(self, message: Arrived) -> int:
+        """Return the size of a line with its end."""
+        return size_on_wire(message)
+
+    def group(self) -> int:
+        """Return the process group of the server."""
+        return self.process.pid if self.process is not None else 0
+
+    def why_closed(self, phase: str, done: int) -> SessionError:
+        """Say how the server stands whose stdout has ended."""
+        assert self.process is not None
+        return server_ended(self.process, phase, done)
+
+    def why_silent(self, phase: str, limit_s: float) -> str:
+        """Say what the silence looks like, after one look at what was held back."""
+        return stdio_silence(self, phase, limit_s, pings=self._pings)
+
     def unread_bytes(self, count: Callable[[int], int]) -> int:
         """How many bytes of our writes the server has not read yet."""
         return count(self._in)
@@ -95,7 +123,9 @@ class StdioTransport:
         assert self.process is not None
         start_ns = now_ns()
         escalation, end_ns = self.process.end(self._close_grace_s, self._drain)
-        return Ending(start_ns, end_ns, escalation, self.process.exit_code, tuple(self.ready))
+        return Ending(
+            start_ns, end_ns, escalation, "stdin", self.process.exit_code, tuple(self.ready)
+        )
 
     def destroy(self) -> None:
         """End the server on the way out of a failed or interrupted session."""

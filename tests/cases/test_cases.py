@@ -159,7 +159,7 @@ def test_pipelined_calls_get_their_own_payload_and_duration(faulty: tuple[str, .
     transport = StdioTransport([*faulty, "delays"])
     connection = Connection("2025-11-25")
     client = RawClient(connection, transport, Watch(30.0), Notices())
-    transport.open()
+    transport.open(lambda _step: None)
     try:
         _, answer = client.exchange(connection.initialize(), Kind.WARMUP)
         assert answer is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
+from collections.abc import Callable
 from itertools import count
 from typing import Any
 
@@ -11,15 +12,15 @@ import pytest
 
 from bench.clients.raw import RawClient
 from bench.clock import Watch
-from bench.errors import PeerClosed, TimedOut
+from bench.errors import PeerClosed, SessionError, TimedOut
 from bench.exchange import Exchange, Kind, Outcome
 from bench.notices import Notice, Notices
 from bench.phases import Timeline
-from bench.protocol.framing import LineFraming
+from bench.protocol.framing import LineFraming, size_on_wire
 from bench.protocol.jsonrpc import ErrorResponse, Message, Response
 from bench.protocol.mcp import Connection
 from bench.protocol.revisions import STATELESS_REVISION
-from bench.transports.base import Arrival, Ending
+from bench.transports.base import Arrival, Arrived, Ending
 
 PROGRESS = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{}}\n'
 
@@ -34,8 +35,29 @@ class ScriptedTransport:
         self._ready: deque[Arrival] = deque()
         self._clock = count(1)
 
-    def open(self) -> Timeline:
+    def open(self, step: Callable[[str], None]) -> Timeline:
         return Timeline(0)
+
+    def settle(self) -> None:
+        pass
+
+    def tell(self, data: bytes) -> None:
+        self.send(data)
+
+    def size_bytes(self, message: Arrived) -> int:
+        return size_on_wire(message)
+
+    def group(self) -> int:
+        return 0
+
+    def destroy(self) -> None:
+        pass
+
+    def why_closed(self, phase: str, done: int) -> SessionError:
+        return SessionError(phase, "server_exited", "the script is over")
+
+    def why_silent(self, phase: str, limit_s: float) -> str:
+        return "silence"
 
     def send(self, data: bytes) -> None:
         self.sent.append(data)
@@ -50,7 +72,7 @@ class ScriptedTransport:
         return self._ready.popleft()
 
     def close(self) -> Ending:
-        return Ending(0, 0, "stdin", 0)
+        return Ending(0, 0, "stdin", "stdin", 0)
 
 
 def client_over(*script: bytes | type[Exception], limit_bytes: int = 1 << 20) -> RawClient:

@@ -1,0 +1,104 @@
+"""What a session does with its target, whatever it speaks and whoever calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from bench.clock import Watch
+from bench.errors import PeerClosed, SessionError, TimedOut
+from bench.exchange import Exchange, Kind
+from bench.notices import Notices, plain
+from bench.phases import Timeline
+from bench.progress import Progress
+from bench.spec import SessionSpec
+from bench.transports.base import Ending, Transport
+
+
+@dataclass(frozen=True)
+class Context:
+    """What every peer gets: its orders, and where it reports to."""
+
+    spec: SessionSpec
+    watch: Watch
+    notices: Notices
+    progress: Progress
+
+    def step(self, name: str) -> None:
+        """Say that a step of setup begins; its time limit starts."""
+        self.progress.step(name)
+        self.watch.begin()
+
+
+class Peer(Protocol):
+    """One target, from its start to its end."""
+
+    facts: dict[str, int | str]
+
+    def open(self) -> Timeline:
+        """Start and set up; return the phases of setup."""
+
+    def exchange(self, kind: Kind) -> Exchange:
+        """Make one call or probe."""
+
+    def group(self) -> int:
+        """Return the process group of the server, 0 where it is not ours."""
+
+    def close(self) -> Ending:
+        """End the session, and the server where it is ours."""
+
+    def destroy(self) -> None:
+        """End what is left of it, on any path; nothing survives."""
+
+    def explain(self, error: Exception, phase: str, done: int) -> SessionError:
+        """Turn what ended the session in ``phase`` after ``done`` calls into one sentence."""
+
+
+class TransportPeer:
+    """A peer that moves bytes over a transport of ours: its life and its failures."""
+
+    def __init__(self, context: Context, transport: Transport) -> None:
+        self.facts: dict[str, int | str] = {}
+        self.context = context
+        self.transport = transport
+
+    def group(self) -> int:
+        """See :class:`Peer`."""
+        return self.transport.group()
+
+    def close(self) -> Ending:
+        """See :class:`Peer`."""
+        return self.transport.close()
+
+    def destroy(self) -> None:
+        """See :class:`Peer`."""
+        self.transport.destroy()
+
+    def explain(self, error: Exception, phase: str, done: int) -> SessionError:
+        """See :class:`Peer`."""
+        return explained(
+            error,
+            phase,
+            closed=lambda: self.transport.why_closed(phase, done),
+            silent=lambda: self.transport.why_silent(phase, self.context.spec.timeout_s),
+        )
+
+
+def explained(
+    error: Exception,
+    phase: str,
+    *,
+    closed: Callable[[], SessionError],
+    silent: Callable[[], str],
+) -> SessionError:
+    """Return the one sentence for what ended a session."""
+    match error:
+        case SessionError():
+            return error
+        case PeerClosed():
+            return closed()
+        case TimedOut():
+            return SessionError(phase, "timeout", silent())
+        case _:
+            return SessionError(phase, "protocol_error", plain(str(error)))

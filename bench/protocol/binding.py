@@ -1,0 +1,42 @@
+"""How messages of the protocol become bytes of a transport: one binding per transport."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from bench.protocol.jsonrpc import Template
+
+
+class Encoder(Protocol):
+    """A request that is sent many times."""
+
+    def encode(self, id: int) -> bytes:  # noqa: A002
+        """Return the bytes of the request with this id."""
+
+
+class Binding(Protocol):
+    """Wraps messages for one connection; follows what the handshake agreed on."""
+
+    def request(self, template: Template) -> Encoder:
+        """Return what is sent for a request."""
+
+    def message(self, line: bytes) -> bytes:
+        """Return what is sent for a notification or an answer of ours."""
+
+    def agree(self, revision: str) -> None:
+        """Take note of the revision in force from here on."""
+
+
+class LineBinding:
+    """stdio: a message is its line."""
+
+    def request(self, template: Template) -> Encoder:
+        """See :class:`Binding`."""
+        return template
+
+    def message(self, line: bytes) -> bytes:
+        """See :class:`Binding`."""
+        return line
+
+    def agree(self, revision: str) -> None:
+        """See :class:`Binding`."""
