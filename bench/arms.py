@@ -7,14 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 from bench.clients.base import Context, Peer
-from bench.protocol.revisions import REVISIONS, Era
+from bench.protocol.revisions import DEFAULT_REVISION, Era, era
 from bench.spec import SessionSpec
 from bench.trace import TracedTransport
 from bench.transports.base import Transport
 from bench.transports.diagnosis import PINGS
 from bench.transports.stdio import StdioTransport
+
+if TYPE_CHECKING:
+    from bench.protocol.http import Url
+    from bench.transports.served import Served
 
 
 def make_peer(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
@@ -41,7 +46,7 @@ def _stdio(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Pe
     from bench.clients.mcp import McpPeer
     from bench.probes.first_read import await_first_read
 
-    handshake = REVISIONS[context.spec.revision].era is Era.HANDSHAKE
+    handshake = era(context.spec.revision) is Era.HANDSHAKE
     transport = _stdio_transport(context.spec, env, PINGS if handshake else 0)
     return McpPeer(context, _traced(transport, trace_fd), partial(await_first_read, transport))
 
@@ -54,7 +59,62 @@ def _pipe(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Pee
     return EchoPeer(context, _traced(transport, trace_fd), partial(await_first_read, transport))
 
 
+def _served(context: Context, env: Mapping[str, str]) -> tuple[Served, Url]:
+    """Return the listening target of a spec, with its placeholders filled in."""
+    from bench.protocol.http import Url
+    from bench.transports.served import Served
+    from bench.transports.sockets import Endpoint, free_port
+
+    spec = context.spec
+    values = {"{socket}": str(context.folder / "socket")}
+    if any("{port}" in text for text in (*spec.argv, spec.url or "")):
+        values["{port}"] = str(free_port())
+
+    def filled(text: str) -> str:
+        for name, value in values.items():
+            text = text.replace(name, value)
+        return text
+
+    assert spec.url is not None
+    url = Url.parse(filled(spec.url))
+    endpoint = Endpoint(
+        url.host,
+        url.port,
+        unix_path=values["{socket}"] if spec.unix else None,
+        tls=url.scheme == "https",
+        ca_file=spec.ca_file,
+    )
+    argv = tuple(map(filled, spec.argv))
+    return Served(endpoint, argv, env, spec.cwd, spec.close_grace_s), url
+
+
+def _http(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
+    from bench.clients.mcp_http import HttpMcpPeer
+    from bench.protocol.http import HttpBinding
+    from bench.transports.http import HttpTransport
+
+    served, url = _served(context, env)
+    spec = context.spec
+    binding = HttpBinding(url, spec.headers, spec.revision)
+    limit_bytes = spec.limit_bytes
+    transport = HttpTransport(served, binding, context.notices, limit_bytes=limit_bytes)
+    return HttpMcpPeer(context, transport, binding, _traced(transport, trace_fd))
+
+
+def _rest(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
+    from bench.clients.rest import RestPeer
+    from bench.protocol.http import HttpBinding
+    from bench.transports.http import HttpTransport
+
+    served, url = _served(context, env)
+    binding = HttpBinding(url, context.spec.headers, DEFAULT_REVISION)
+    transport = HttpTransport(served, binding, context.notices)
+    return RestPeer(context, transport, binding, _traced(transport, trace_fd))
+
+
 _ARMS: dict[str, Callable[[Context, Mapping[str, str], int | None], Peer]] = {
     "stdio": _stdio,
     "pipe": _pipe,
+    "http": _http,
+    "rest": _rest,
 }

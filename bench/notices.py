@@ -37,6 +37,9 @@ CATALOGUE: Final[dict[str, str]] = {
     "closed_by_term": "the server did not leave when its stdin was closed; it needed TERM",
     "closed_by_kill": "the server left neither at the end of stdin nor on TERM; it was killed",
     "exit_code": "the server ended with {how}",
+    "connection_not_reused": "the server closes the connection after its answer",
+    "connection_ended": "the server closed an idle connection; another one was opened",
+    "session_expired": "the server no longer knew our session; it was opened again, outside calls",
     "refused": "a request was refused or lost: {text}",
     "survivors": "{count} processes outlived the session outside the server's group; killed",
 }

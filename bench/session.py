@@ -53,7 +53,7 @@ def run(spec: SessionSpec, progress: Progress, trace_fd: int | None = None) -> R
         record = Record()
         watch = Watch(spec.timeout_s)
         mark_file = _create_mark_file(spec, Path(folder))
-        context = Context(spec, watch, record.notices, progress)
+        context = Context(spec, watch, record.notices, progress, Path(folder))
         peer = make_peer(context, _environment(spec, mark_file), trace_fd)
         watch.start()
         try:
@@ -185,7 +185,11 @@ _ENDINGS = (SessionError, PeerClosed, TimedOut, NegotiationError, ValueError, Cl
 
 def _with_findings(text: str, record: Record) -> str:
     """Add what was noticed before a session failed: the reason is often among it."""
-    findings = (notice.text for notice in record.notices if notice.code not in HARMLESS)
+    findings = (
+        notice.text
+        for notice in record.notices
+        if notice.code not in HARMLESS and str(notice.facts.get("text", notice.text)) not in text
+    )
     return "; ".join((text, *findings))
 
 

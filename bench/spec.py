@@ -15,6 +15,8 @@ DEFAULT_TIMEOUT_S = 30.0
 DEFAULT_CLOSE_GRACE_S = 2.0
 """How long a server may take to leave by itself before TERM, and again before KILL; the official
 SDK clients allow the same."""
+MCP_TRANSPORTS = ("stdio", "http", "sse", "memory")
+"""The ones that carry the protocol; the others stand beside them for comparison."""
 MAX_PROBES = 20
 CALLS_PER_PROBE = 5
 
@@ -23,12 +25,24 @@ CALLS_PER_PROBE = 5
 class SessionSpec:
     """One session: what to start, what to call, how often, and the limits of each wait.
 
+    A target that listens has a ``url``; with ``argv`` it is started first, and ``{port}`` or
+    ``{socket}`` in either stand for a free port or the path of a Unix socket (``unix``). ``reopen``
+    says what each call opens anew: ``nothing``, the ``connection`` or the ``session``.
+    ``capabilities`` are those that the client declares; ``answer_input`` answers
+    ``input_required`` instead of taking it for the end of a call.
     ``env`` is the whole environment of the server. ``client_cpus`` and ``server_cpus`` pin the
     two sides; empty means no pinning.
     """
 
     argv: tuple[str, ...]
     tool: str
+    url: str | None = None
+    unix: bool = False
+    headers: dict[str, str] = field(default_factory=dict)
+    ca_file: str | None = None
+    reopen: str = "nothing"
+    capabilities: tuple[str, ...] = ()
+    answer_input: bool = False
     transport: str = "stdio"
     client: str = "raw"
     revision: str = "2025-11-25"
@@ -48,7 +62,9 @@ class SessionSpec:
     @property
     def probes(self) -> int:
         """How many pairs of probes go between the calls: one for five calls, 20 at most."""
-        return 0 if self.transport == "pipe" else min(MAX_PROBES, self.calls // CALLS_PER_PROBE)
+        if self.transport not in MCP_TRANSPORTS or self.client != "raw":
+            return 0
+        return min(MAX_PROBES, self.calls // CALLS_PER_PROBE)
 
     def to_json(self) -> str:
         """Return the spec as one line of JSON."""
@@ -58,6 +74,6 @@ class SessionSpec:
     def from_json(cls, text: str) -> SessionSpec:
         """Return the spec that :meth:`to_json` wrote."""
         values = json.loads(text)
-        for name in ("argv", "client_cpus", "server_cpus"):
+        for name in ("argv", "capabilities", "client_cpus", "server_cpus"):
             values[name] = tuple(values[name])
         return cls(**values)

@@ -25,10 +25,10 @@ class TracedTransport:
         self._write(b"-> ", _message(data))
         self._transport.send(data)
 
-    def tell(self, data: bytes) -> None:
+    def tell(self, data: bytes, *, aside: bool = False) -> None:
         """Trace, then tell."""
         self._write(b"-> ", _message(data))
-        self._transport.tell(data)
+        self._transport.tell(data, aside=aside)
 
     def receive(self) -> Arrival:
         """Receive, then trace."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from bench.clock import Watch
@@ -18,12 +19,13 @@ from bench.transports.base import Ending, Transport
 
 @dataclass(frozen=True)
 class Context:
-    """What every peer gets: its orders, and where it reports to."""
+    """What every peer gets: its orders, where it reports to, and a folder that lives as long."""
 
     spec: SessionSpec
     watch: Watch
     notices: Notices
     progress: Progress
+    folder: Path = Path()
 
     def step(self, name: str) -> None:
         """Say that a step of setup begins; its time limit starts."""
@@ -80,7 +82,7 @@ class TransportPeer:
         return explained(
             error,
             phase,
-            closed=lambda: self.transport.why_closed(phase, done),
+            closed=lambda said: self.transport.why_closed(said, phase, done),
             silent=lambda: self.transport.why_silent(phase, self.context.spec.timeout_s),
         )
 
@@ -89,7 +91,7 @@ def explained(
     error: Exception,
     phase: str,
     *,
-    closed: Callable[[], SessionError],
+    closed: Callable[[str], SessionError],
     silent: Callable[[], str],
 ) -> SessionError:
     """Return the one sentence for what ended a session."""
@@ -97,7 +99,7 @@ def explained(
         case SessionError():
             return error
         case PeerClosed():
-            return closed()
+            return closed(str(error))
         case TimedOut():
             return SessionError(phase, "timeout", silent())
         case _:

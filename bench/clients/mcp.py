@@ -18,12 +18,14 @@ from bench.probes.first_read import FirstRead
 from bench.protocol.binding import Binding, LineBinding
 from bench.protocol.jsonrpc import Malformed, Message, Response, Template
 from bench.protocol.mcp import Connection, page
-from bench.protocol.revisions import Era
+from bench.protocol.revisions import AUTO, DEFAULT_REVISION, STATELESS_REVISION, Era
 from bench.transports.base import Ending, Transport
 
 PAGE_LIMIT = 1000
 """Pages of tools/list after which a server is taken to have no last one."""
 MAX_TIMEOUTS_IN_A_ROW = 3
+INPUT_ROUNDS = 10
+"""How often a server may ask within one call; the official SDK's client allows the same."""
 UNKNOWN_TOOL = "mcp-latency-no-such-tool"
 
 
@@ -42,19 +44,21 @@ class McpPeer(TransportPeer):
         binding: Binding | None = None,
     ) -> None:
         super().__init__(context, transport)
-        self.connection = Connection(context.spec.revision)
+        self._spec = context.spec
+        self.connection = self._connection(context.spec.revision)
         self.binding = binding or LineBinding()
         self.client = RawClient(
             self.connection, transport, context.watch, context.notices, self.binding
         )
         self._first_read = first_read
-        self._spec = context.spec
         self._notices = context.notices
         self._timeouts_in_a_row = 0
 
     def open(self) -> Timeline:
         """Start the server and set the session up; return its phases."""
         timeline = self.transport.open(self.context.step)
+        if self._spec.revision == AUTO and not self._discover(timeline):
+            self.change_connection(DEFAULT_REVISION)
         if self.connection.offered.era is Era.HANDSHAKE:
             self._handshake(timeline)
         self._list_tools(timeline)
@@ -63,7 +67,9 @@ class McpPeer(TransportPeer):
 
     def exchange(self, kind: Kind) -> Exchange:
         """Make one call or one probe. Raises SessionError after three time-outs in a row."""
-        done, answer = self.client.exchange(self._requests[kind], kind)
+        done, answer = self.make_call(kind)
+        if done.outcome is Outcome.INPUT_REQUIRED and self._spec.answer_input and answer:
+            done, answer = self._with_input(kind, done, answer)
         if done.outcome is Outcome.TIMEOUT:
             self._after_timeout()
             return done
@@ -72,6 +78,45 @@ class McpPeer(TransportPeer):
             self._notices.add("echo_mismatch")
             done.outcome = Outcome.TRANSPORT_ERROR
         return done
+
+    def make_call(self, kind: Kind) -> tuple[Exchange, Message | None]:
+        """Make the exchange itself; a transport that reopens does so here."""
+        return self.client.exchange(self.requests[kind], kind)
+
+    def _with_input(
+        self, kind: Kind, first: Exchange, answer: Message | None
+    ) -> tuple[Exchange, Message | None]:
+        """Give the server what it asks for, round by round; all rounds are one call."""
+        done = first
+        for _ in range(INPUT_ROUNDS):
+            template = self.connection.with_input(self._templates[kind], answer) if answer else None
+            if template is None:
+                break
+            self.facts["input_rounds"] = int(self.facts.get("input_rounds", 0)) + 1
+            done, answer = self.client.exchange(self.binding.request(template), kind)
+            first.request_bytes += done.request_bytes
+            first.response_bytes += done.response_bytes
+        first.outcome, first.received_ns = done.outcome, done.received_ns
+        first.decoded_ns = done.decoded_ns
+        return first, answer
+
+    def _connection(self, revision: str) -> Connection:
+        asked = STATELESS_REVISION if revision == AUTO else revision
+        return Connection(asked, self._spec.capabilities)
+
+    def change_connection(self, revision: str) -> None:
+        """Start over under a revision; ids go on, so that none is used twice."""
+        last_id = self.connection.last_id
+        self.connection = self.client.connection = self._connection(revision)
+        self.connection.last_id = last_id
+        self.binding.offer(revision)
+
+    def _discover(self, timeline: Timeline) -> bool:
+        """Ask which era the server speaks; True for the stateless one."""
+        template = self.connection.template("server/discover")
+        done, answer = self._setup_exchange(template, timeline, Phase.DISCOVER)
+        timeline.end(Phase.DISCOVER, done.decoded_ns)
+        return answer is not None and self.connection.accept_discover(answer)
 
     def close(self) -> Ending:
         """End the session; what still arrives is counted, never credited."""
@@ -88,30 +133,42 @@ class McpPeer(TransportPeer):
 
     def _handshake(self, timeline: Timeline) -> None:
         template = self.connection.initialize()
-        done, answer = self._first_exchange(template, timeline, Phase.INITIALIZE)
-        self.connection.accept_initialize(answer)
+        done, answer = self._answered(*self._setup_exchange(template, timeline, Phase.INITIALIZE))
+        self._agree(answer)
         timeline.end(Phase.INITIALIZE, done.decoded_ns)
-        assert self.connection.agreed is not None
-        self.binding.agree(self.connection.agreed.date)
         self.context.step(Phase.INITIALIZED)
         self.client.notify(self.connection.initialized())
         timeline.end(Phase.INITIALIZED, now_ns())
 
-    def _first_exchange(
+    def handshake_again(self) -> None:
+        """Open another session with the same server."""
+        self.change_connection(self._spec.revision)
+        bound = self.binding.request(self.connection.initialize())
+        _, answer = self._answered(*self.client.exchange(bound, Kind.WARMUP))
+        self._agree(answer)
+        self.client.notify(self.connection.initialized())
+        self._bind_calls()
+
+    def _agree(self, answer: Message) -> None:
+        self.connection.accept_initialize(answer)
+        assert self.connection.agreed is not None
+        self.binding.agree(self.connection.agreed.date)
+
+    def _setup_exchange(
         self, template: Template, timeline: Timeline, phase: Phase
-    ) -> tuple[Exchange, Message]:
-        """Exchange the first request of the connection, seeing where ``boot`` ends."""
+    ) -> tuple[Exchange, Message | None]:
+        """Exchange one request of setup; with the first one, see where ``boot`` ends."""
         bound = self.binding.request(template)
         first_read = self._first_read
-        if first_read is None:
+        if first_read is None or self.client.messages_sent:
             self.context.step(phase)
-            return self._answered(*self.client.exchange(bound, Kind.WARMUP))
+            return self.client.exchange(bound, Kind.WARMUP)
 
         def watch_boot() -> None:
             self._end_boot(first_read(), timeline, phase)
 
         self.context.step(Phase.BOOT)
-        return self._answered(*self.client.exchange(bound, Kind.WARMUP, watch_boot))
+        return self.client.exchange(bound, Kind.WARMUP, watch_boot)
 
     def _end_boot(self, first_read: FirstRead | None, timeline: Timeline, phase: Phase) -> None:
         self.context.progress.step(phase)
@@ -130,12 +187,9 @@ class McpPeer(TransportPeer):
             template = self.connection.template(
                 "tools/list", {} if cursor is None else {"cursor": cursor}
             )
-            if self.client.messages_sent:
-                self.context.step(Phase.TOOLS_LIST)
-                bound = self.binding.request(template)
-                done, answer = self._answered(*self.client.exchange(bound, Kind.WARMUP))
-            else:
-                done, answer = self._first_exchange(template, timeline, Phase.TOOLS_LIST)
+            done, answer = self._answered(
+                *self._setup_exchange(template, timeline, Phase.TOOLS_LIST)
+            )
             page_ends.append(done.decoded_ns)
             listed, cursor = page(answer)
             tools.update(str(tool.get("name")) for tool in listed)
@@ -173,13 +227,13 @@ class McpPeer(TransportPeer):
         connection, spec = self.connection, self._spec
         call = connection.template("tools/call", {"name": spec.tool, "arguments": spec.arguments})
         unknown = connection.template("tools/call", {"name": UNKNOWN_TOOL, "arguments": {}})
-        templates = {
+        self._templates = {
             Kind.WARMUP: call,
             Kind.CALL: call,
             Kind.PROTOCOL_PROBE: connection.protocol_probe(),
             Kind.DISPATCH_PROBE: unknown,
         }
-        self._requests = {kind: self.binding.request(made) for kind, made in templates.items()}
+        self._bind_calls()
         assert connection.agreed is not None
         self.facts["agreed_revision"] = connection.agreed.date
         self.facts["server_info"] = plain(
@@ -191,6 +245,10 @@ class McpPeer(TransportPeer):
         )
         payload = spec.arguments.get("payload")
         self._echo = payload if spec.tool == "echo" and isinstance(payload, str) else None
+
+    def _bind_calls(self) -> None:
+        bind = self.binding.request
+        self.requests = {kind: bind(template) for kind, template in self._templates.items()}
 
     def _carries_echo(self, answer: Message | None) -> bool:
         if self._echo is None or not isinstance(answer, Response):

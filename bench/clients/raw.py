@@ -70,6 +70,7 @@ class RawClient:
         server is gone.
         """
         watch, transport = self._watch, self.transport
+        watch.begin()
         transport.settle()
         start_ns = 0
         if reopen is not None:
@@ -142,7 +143,7 @@ class RawClient:
         if not waiting:
             self._watch.begin()
         frame = self.binding.message(line)
-        self.transport.tell(frame)
+        self.transport.tell(frame, aside=waiting)
         if not waiting:
             self._watch.started_ns = IDLE
         self._count_sent(frame)

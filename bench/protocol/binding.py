@@ -23,6 +23,9 @@ class Binding(Protocol):
     def message(self, line: bytes) -> bytes:
         """Return what is sent for a notification or an answer of ours."""
 
+    def offer(self, revision: str) -> None:
+        """Start over, asking for this revision."""
+
     def agree(self, revision: str) -> None:
         """Take note of the revision in force from here on."""
 
@@ -37,6 +40,9 @@ class LineBinding:
     def message(self, line: bytes) -> bytes:
         """See :class:`Binding`."""
         return line
+
+    def offer(self, revision: str) -> None:
+        """See :class:`Binding`."""
 
     def agree(self, revision: str) -> None:
         """See :class:`Binding`."""

@@ -14,6 +14,7 @@ Id = int | str
 
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
+UNSUPPORTED_VERSION = -32022
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +153,13 @@ def notification(method: str, params: dict[str, Any] | None = None) -> bytes:
 class Template:
     """A request that is sent many times: only the id is built at each call."""
 
-    __slots__ = ("_after", "_before", "method")
+    __slots__ = ("_after", "_before", "method", "name", "params")
 
     def __init__(self, method: str, params: dict[str, Any] | None = None) -> None:
         self.method = method
+        self.params = params or {}
+        name = self.params.get("name")
+        self.name: str | None = name if isinstance(name, str) else None
         rest = request(0, method, params)
         opening = b'{"jsonrpc":"2.0","id":'
         self._before = opening

@@ -7,6 +7,7 @@ runs ahead is a :class:`~bench.errors.LocalProtocolError`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
@@ -15,6 +16,7 @@ from bench.errors import LocalProtocolError
 from bench.protocol.jsonrpc import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
+    UNSUPPORTED_VERSION,
     ErrorResponse,
     Id,
     Message,
@@ -28,6 +30,20 @@ from bench.protocol.revisions import REVISIONS, Era, Revision
 
 CLIENT_INFO = {"name": "mcp-latency", "version": __version__}
 META = "io.modelcontextprotocol/"
+SMALLEST_RESULTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "roots/list": ("roots", {"roots": []}),
+    "sampling/createMessage": (
+        "sampling",
+        {
+            "role": "assistant",
+            "model": "none",
+            "content": {"type": "text", "text": "ok"},
+            "stopReason": "endTurn",
+        },
+    ),
+    "elicitation/create": ("elicitation", {"action": "decline"}),
+}
+"""What a server may ask: the capability it needs, and the smallest legal result."""
 
 
 class State(Enum):
@@ -61,7 +77,8 @@ class Connection:
     each message that arrives to :meth:`is_answer`, :meth:`answer` or ``accept_*``.
     """
 
-    def __init__(self, revision: str) -> None:
+    def __init__(self, revision: str, capabilities: Iterable[str] = ()) -> None:
+        self.declared: dict[str, Any] = {name: {} for name in capabilities}
         self.offered: Revision = REVISIONS[revision]
         self.agreed: Revision | None = None
         self.state = State.NEW
@@ -92,7 +109,7 @@ class Connection:
             "initialize",
             {
                 "protocolVersion": self.offered.date,
-                "capabilities": {},
+                "capabilities": self.declared,
                 "clientInfo": CLIENT_INFO,
             },
         )
@@ -134,12 +151,57 @@ class Connection:
     def answer(self, request: Request) -> bytes:
         """Return the smallest legal answer to a request of the server.
 
-        No client capability is declared, so everything but ping is "method not found".
+        What needs a capability that was not declared is "method not found".
         """
-        if request.method == "ping":
-            return encode({"jsonrpc": "2.0", "id": request.id, "result": {}})
+        result = self.smallest_result(request.method)
+        if result is not None:
+            return encode({"jsonrpc": "2.0", "id": request.id, "result": result})
         error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
         return encode({"jsonrpc": "2.0", "id": request.id, "error": error})
+
+    def smallest_result(self, method: str) -> dict[str, Any] | None:
+        """Return the smallest legal result for what a server may ask; None if it may not ask it."""
+        if method == "ping":
+            return {}
+        capability, result = SMALLEST_RESULTS.get(method, ("", {}))
+        return result if capability in self.declared else None
+
+    def with_input(self, template: Template, answer: Message) -> Template | None:
+        """Return the call again, with what the server asked for (2026-07-28, input_required).
+
+        None where the answer asks for nothing, or for what was not declared.
+        """
+        result = answer.result if isinstance(answer, Response) else None
+        if not isinstance(result, dict) or result.get("resultType") != "input_required":
+            return None
+        responses = {}
+        for key, asked in _object(result.get("inputRequests")).items():
+            given = self.smallest_result(str(_object(asked).get("method")))
+            if given is None:
+                return None
+            responses[key] = given
+        params = {**template.params, "inputResponses": responses}
+        params.pop("requestState", None)
+        if "requestState" in result:
+            params["requestState"] = result["requestState"]
+        return Template(template.method, params)
+
+    def accept_discover(self, answer: Message) -> bool:
+        """Take the answer to the era probe; whether the server speaks the stateless era.
+
+        Any error but "unsupported version" means the handshake era (2026-07-28, versioning: never
+        key on one code); silence does too, which is for the caller to see.
+        """
+        if isinstance(answer, ErrorResponse):
+            supported = _object(answer.data).get("supported")
+            return answer.code == UNSUPPORTED_VERSION and self.offered.date in (supported or ())
+        result = answer.result if isinstance(answer, Response) else None
+        versions = _object(result).get("supportedVersions")
+        if not isinstance(versions, list) or self.offered.date not in versions:
+            return False
+        self.capabilities = _object(_object(result).get("capabilities"))
+        self.server_info = _object(_object(_object(result).get("_meta")).get(f"{META}serverInfo"))
+        return True
 
     def protocol_probe(self) -> Template:
         """Return a request that the server answers without touching a tool."""
@@ -158,7 +220,7 @@ class Connection:
     def _meta(self) -> dict[str, Any]:
         return {
             f"{META}protocolVersion": self.offered.date,
-            f"{META}clientCapabilities": {},
+            f"{META}clientCapabilities": self.declared,
             f"{META}clientInfo": CLIENT_INFO,
         }
 

@@ -34,3 +34,10 @@ REVISIONS = {
 }
 DEFAULT_REVISION = "2025-11-25"
 STATELESS_REVISION = "2026-07-28"
+AUTO = "auto"
+"""In place of a revision: the client asks first which era the server speaks."""
+
+
+def era(revision: str) -> Era:
+    """Return how a connection of this revision opens; ``auto`` opens with the stateless probe."""
+    return Era.STATELESS if revision == AUTO else REVISIONS[revision].era

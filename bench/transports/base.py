@@ -50,8 +50,11 @@ class Transport(Protocol):
         Raises :class:`~bench.errors.PeerClosed` at the end of the stream.
         """
 
-    def tell(self, data: bytes) -> None:
-        """Send what has no answer, until the peer (or the kernel for it) has taken it."""
+    def tell(self, data: bytes, *, aside: bool = False) -> None:
+        """Send what has no answer, until the peer (or the kernel for it) has taken it.
+
+        ``aside``: in the middle of a call that is still being answered.
+        """
 
     def size_bytes(self, message: Arrived) -> int:
         """How many bytes the message that was received last took on the wire."""
@@ -65,8 +68,11 @@ class Transport(Protocol):
     def destroy(self) -> None:
         """End the peer on the way out of a failed or interrupted session."""
 
-    def why_closed(self, phase: str, done: int) -> SessionError:
-        """Say what :class:`~bench.errors.PeerClosed` in ``phase`` after ``done`` calls means."""
+    def why_closed(self, said: str, phase: str, done: int) -> SessionError:
+        """Say what :class:`~bench.errors.PeerClosed` in ``phase`` after ``done`` calls means.
+
+        ``said`` is what it came with.
+        """
 
     def why_silent(self, phase: str, limit_s: float) -> str:
         """Say what a wait over its limit looks like from outside."""

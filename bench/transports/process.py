@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -27,17 +28,26 @@ _GROUP_POLL_S = 0.001
 
 
 class ServerProcess:
-    """One spawned server: stdin and stdout are pipes of ours, stderr is inherited."""
+    """One spawned server: stdin and stdout are pipes of ours, stderr is inherited.
 
-    def __init__(self, argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None) -> None:
+    One that ``listens`` has no stdin, and its stdout goes where its stderr goes.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str] | None,
+        cwd: str | None,
+        *,
+        listens: bool = False,
+    ) -> None:
         self.start_ns = now_ns()
-        self._popen = _spawn(argv, env, cwd)
+        self._popen = _spawn(argv, env, cwd, listens=listens)
         self.spawned_ns = now_ns()
-        assert self._popen.stdin is not None
-        assert self._popen.stdout is not None
         self.pid = self._popen.pid
-        self.stdin_fd = self._popen.stdin.fileno()
-        self.stdout_fd = self._popen.stdout.fileno()
+        self.listens = listens
+        self.stdin_fd = self._popen.stdin.fileno() if self._popen.stdin is not None else -1
+        self.stdout_fd = self._popen.stdout.fileno() if self._popen.stdout is not None else -1
         self._exited = _exit_waiter(self.pid)
         self._ended = False
 
@@ -50,19 +60,20 @@ class ServerProcess:
 
     def close_stdin(self) -> None:
         """Tell the server that nothing more will come."""
-        assert self._popen.stdin is not None
-        with contextlib.suppress(OSError):
-            self._popen.stdin.close()
+        if self._popen.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._popen.stdin.close()
 
     def end(self, grace_s: float, drain: Callable[[], bool]) -> tuple[str, int]:
         """Close stdin, then TERM, then KILL the group; return the means needed and the time.
 
+        One that listens has no stdin to close and is told by TERM at once.
         ``drain`` is called when stdout has something to read, so that a server that is writing
         can end; it returns False at the end of the stream.
         """
         self.close_stdin()
         means = "stdin"
-        end_ns = self._wait_gone(grace_s, drain)
+        end_ns = 0 if self.listens else self._wait_gone(grace_s, drain)
         for stronger, number in (("term", signal.SIGTERM), ("kill", signal.SIGKILL)):
             if not end_ns:
                 means = stronger
@@ -89,7 +100,7 @@ class ServerProcess:
     def _wait_gone(self, limit_s: float, drain: Callable[[], bool]) -> int:
         """Wait for the process and its group; return the time, or 0 when the limit is over."""
         deadline = time.monotonic() + limit_s
-        open_stdout = True
+        open_stdout = not self.listens
         while (rest := deadline - time.monotonic()) > 0:
             if self._popen.poll() is not None:
                 gone_ns = now_ns()
@@ -127,8 +138,8 @@ class ServerProcess:
 
     def _release(self) -> None:
         self._ended = True
-        assert self._popen.stdout is not None
-        self._popen.stdout.close()
+        if self._popen.stdout is not None:
+            self._popen.stdout.close()
         if self._exited is not None:
             os.close(self._exited)
             self._exited = None
@@ -156,14 +167,14 @@ def _children() -> list[int]:
 
 
 def _spawn(
-    argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None
+    argv: Sequence[str], env: Mapping[str, str] | None, cwd: str | None, *, listens: bool
 ) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(
             argv,
             bufsize=0,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            stdin=subprocess.DEVNULL if listens else subprocess.PIPE,
+            stdout=sys.stderr.fileno() if listens else subprocess.PIPE,
             env=env,
             cwd=cwd,
             start_new_session=True,

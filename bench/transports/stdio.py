@@ -85,7 +85,7 @@ class StdioTransport:
     def settle(self) -> None:
         """Nothing of an exchange is left over on a pipe."""
 
-    def tell(self, data: bytes) -> None:
+    def tell(self, data: bytes, *, aside: bool = False) -> None:
         """Send: the kernel has taken it."""
         self.send(data)
 
@@ -97,7 +97,7 @@ class StdioTransport:
         """Return the process group of the server."""
         return self.process.pid if self.process is not None else 0
 
-    def why_closed(self, phase: str, done: int) -> SessionError:
+    def why_closed(self, said: str, phase: str, done: int) -> SessionError:
         """Say how the server stands whose stdout has ended."""
         assert self.process is not None
         return server_ended(self.process, phase, done)

@@ -41,7 +41,7 @@ class ScriptedTransport:
     def settle(self) -> None:
         pass
 
-    def tell(self, data: bytes) -> None:
+    def tell(self, data: bytes, *, aside: bool = False) -> None:
         self.send(data)
 
     def size_bytes(self, message: Arrived) -> int:
@@ -53,7 +53,7 @@ class ScriptedTransport:
     def destroy(self) -> None:
         pass
 
-    def why_closed(self, phase: str, done: int) -> SessionError:
+    def why_closed(self, said: str, phase: str, done: int) -> SessionError:
         return SessionError(phase, "server_exited", "the script is over")
 
     def why_silent(self, phase: str, limit_s: float) -> str:

@@ -1,0 +1,69 @@
+"""Server-sent events: chunks of bytes to events (WHATWG HTML, server-sent events).
+
+Lines end in LF, CRLF or CR; a blank line completes an event; lines that start with a colon are
+comments. Opens nothing, reads no clock, knows no JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bench.protocol.framing import DEFAULT_LIMIT_BYTES, Oversized
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event. ``data`` is what its data lines say, joined by LF; empty in a priming event."""
+
+    name: str
+    data: bytes | Oversized
+
+
+class EventFraming:
+    """Cuts a byte stream into events; any split of the same bytes gives the same events."""
+
+    def __init__(self, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
+        self.limit_bytes = limit_bytes
+        self._line = b""
+        self._after_cr = False
+        self._name = "message"
+        self._data: list[bytes] = []
+        self._size_bytes = 0
+
+    def feed(self, chunk: bytes) -> list[Event]:
+        """Take the next bytes; return the events that they complete."""
+        if self._after_cr and chunk.startswith(b"\n"):
+            chunk = chunk[1:]
+        self._after_cr = False
+        if not chunk:
+            return []
+        lines = (self._line + chunk).splitlines(keepends=True)
+        self._line = b"" if lines[-1].endswith((b"\n", b"\r")) else lines.pop()
+        self._after_cr = chunk.endswith(b"\r")
+        events = []
+        for line in lines:
+            text = line.rstrip(b"\r\n")
+            if text:
+                self._field(text)
+            elif (event := self._dispatch()) is not None:
+                events.append(event)
+        return events
+
+    def _field(self, line: bytes) -> None:
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            self._size_bytes += len(value) + 1
+            if self._size_bytes <= self.limit_bytes:
+                self._data.append(value)
+        elif name == b"event":
+            self._name = value.decode("utf-8", "replace")
+
+    def _dispatch(self) -> Event | None:
+        name, data, size_bytes = self._name, self._data, self._size_bytes
+        self._name, self._data, self._size_bytes = "message", [], 0
+        if not size_bytes:
+            return None
+        if size_bytes - 1 > self.limit_bytes:
+            return Event(name, Oversized(size_bytes - 1))
+        return Event(name, b"\n".join(data))

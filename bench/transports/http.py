@@ -1,0 +1,289 @@
+"""Streamable HTTP: one POST per message over one socket, answers as JSON or as an event stream.
+
+The clock of a call stops when the answer is whole: at the end of a JSON body, or at the blank line
+that completes an event. What the server still sends after that is drained before the next call,
+outside the clock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import time
+from collections import deque
+from collections.abc import Callable
+
+from bench.clock import now_ns
+from bench.errors import PeerClosed, SessionError
+from bench.notices import Notices
+from bench.phases import Timeline
+from bench.protocol.framing import DEFAULT_LIMIT_BYTES, Refused
+from bench.protocol.http import HttpBinding, Response, ResponseReader
+from bench.transports.base import Arrival, Arrived, Ending
+from bench.transports.served import Served
+from bench.transports.sockets import hung_up, receive, send_all
+
+DRAIN_S = 1.0
+"""How long the rest of a response may take once its answer is there."""
+
+
+class HttpConnection:
+    """One socket with the responses that come over it; messages are stamped as they complete."""
+
+    def __init__(self, connection: socket.socket, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
+        self.socket = connection
+        self.reader = ResponseReader(limit_bytes)
+        self.ready: deque[Arrival] = deque()
+        self.received_bytes = 0
+        self.busy = False
+
+    def send(self, data: bytes) -> None:
+        """Send one request; its response is awaited from here on."""
+        self.reader.response = None
+        self.busy = True
+        send_all(self.socket, data)
+
+    def read(self) -> bool:
+        """Wait for the next bytes and take them; False at the end of the connection."""
+        try:
+            chunk = receive(self.socket)
+        except ConnectionResetError:
+            chunk = b""
+        ns = now_ns()
+        if not chunk:
+            self.reader.end()
+            self._take(ns)
+            return False
+        self.received_bytes += len(chunk)
+        self.reader.feed(chunk)
+        self._take(ns)
+        return True
+
+    def finish(self, limit_s: float = DRAIN_S) -> bool:
+        """Take the rest of the response; whether the connection can be used again."""
+        deadline = time.monotonic() + limit_s
+        self.socket.settimeout(limit_s)
+        try:
+            while self.busy and time.monotonic() < deadline:
+                if not self.read():
+                    return False
+        except (TimeoutError, ValueError):
+            return False
+        finally:
+            with contextlib.suppress(OSError):
+                self.socket.settimeout(None)
+        response = self.reader.response
+        return not self.busy and (response is None or response.keep_alive)
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.socket.close()
+
+    def _take(self, ns: int) -> None:
+        reader = self.reader
+        while reader.ready:
+            self.ready.append((reader.ready.popleft(), ns))
+        if reader.response is not None and reader.response.complete:
+            self.busy = False
+
+
+class HttpTransport:
+    """Moves the messages of one session over HTTP.
+
+    ``status`` is that of the last response. Connections are kept and, where the server closes
+    them, replaced between calls; once ``kept`` is False each call opens its own by :meth:`reopen`.
+    """
+
+    def __init__(
+        self,
+        served: Served,
+        binding: HttpBinding,
+        notices: Notices,
+        *,
+        limit_bytes: int = DEFAULT_LIMIT_BYTES,
+    ) -> None:
+        self.served = served
+        self.binding = binding
+        self.status = 0
+        self.kept = True
+        self._notices = notices
+        self._limit_bytes = limit_bytes
+        self._main: HttpConnection | None = None
+        self._aside: HttpConnection | None = None
+        self._counted_bytes = 0
+        self._finished_bytes = 0
+        self._size_bytes = 0
+
+    def open(self, step: Callable[[str], None]) -> Timeline:
+        """Start or reach the server, connect."""
+        connection, timeline = self.served.open(step)
+        self._main = HttpConnection(connection, self._limit_bytes)
+        return timeline
+
+    def settle(self) -> None:
+        """Drain what is left of the last response; replace a connection that has ended."""
+        main = self._main
+        if main is None:
+            if self.kept:
+                self.reopen()
+            return
+        reusable = main.finish() if main.busy else self._reusable(main)
+        main.ready.clear()
+        if reusable and not hung_up(main.socket):
+            return
+        if self.kept and main.received_bytes:
+            closes = not reusable and not main.busy
+            self._notices.add("connection_not_reused" if closes else "connection_ended")
+        self.drop()
+        if self.kept:
+            self.reopen()
+
+    def reopen(self) -> None:
+        """Connect anew if there is no connection."""
+        if self._main is None:
+            self._main = HttpConnection(self.served.connect(), self._limit_bytes)
+
+    def drop(self) -> None:
+        """Close the connection, whatever is still under way on it."""
+        if self._main is not None:
+            self._finished_bytes += self._main.received_bytes
+            self._main.close()
+            self._main = None
+
+    def send(self, data: bytes) -> None:
+        """Send one request."""
+        main = self._main
+        if main is None:
+            raise PeerClosed
+        main.send(data)
+
+    def receive(self) -> Arrival:
+        """Return the next message of the response, or what stands in place of an answer."""
+        main = self._main
+        assert main is not None
+        while not main.ready:
+            if not main.busy:
+                return self._arrived((_unanswered(main.reader.response), now_ns()))
+            if not main.read() and not main.ready:
+                return self._arrived(self._lost(main))
+            response = main.reader.response
+            if response is not None and response.status:
+                self._look_at(response)
+        return self._arrived(main.ready.popleft())
+
+    def tell(self, data: bytes, *, aside: bool = False) -> None:
+        """POST a notification or an answer of ours; done when it is accepted.
+
+        ``aside`` of a call that is still being answered: its connection is taken, another is used.
+        """
+        if not aside:
+            self.settle()
+            self.reopen()
+            assert self._main is not None
+            connection = self._main
+        else:
+            if self._aside is None or hung_up(self._aside.socket):
+                self._aside = HttpConnection(self.served.connect(), self._limit_bytes)
+            connection = self._aside
+        connection.send(data)
+        while connection.busy:
+            if not connection.read():
+                raise PeerClosed("the server closed the connection instead of accepting a message")
+        _check_accepted(connection)
+
+    def size_bytes(self, message: Arrived) -> int:
+        """Return the bytes read for the last message: heads, framing and body."""
+        return self._size_bytes
+
+    def group(self) -> int:
+        """Return the process group of the server."""
+        return self.served.group()
+
+    def end_session(self) -> int:
+        """DELETE the session if there is one; return the status, 0 where there was none to end."""
+        if self.binding.session is None:
+            return 0
+        with contextlib.suppress(PeerClosed, SessionError, OSError, ValueError):
+            self.settle()
+            self.reopen()
+            assert self._main is not None
+            self._main.send(self.binding.delete())
+            self._main.finish()
+            response = self._main.reader.response
+            return response.status if response is not None else 0
+        return 0
+
+    def close(self) -> Ending:
+        """End the session and the server."""
+        start_ns = now_ns()
+        status = self.end_session()
+        if status:
+            self.served.facts["delete_status"] = status
+        self._close_sockets()
+        return self.served.end(start_ns)
+
+    def destroy(self) -> None:
+        """End what is left."""
+        self._close_sockets()
+        self.served.destroy()
+
+    def why_closed(self, said: str, phase: str, done: int) -> SessionError:
+        """Say how the server stands."""
+        return self.served.why_closed(said, phase, done)
+
+    def why_silent(self, phase: str, limit_s: float) -> str:
+        """Say how far the response came."""
+        if phase == "boot":
+            return f"the server did not accept a connection within {limit_s:g} s (--timeout)"
+        response = self._main.reader.response if self._main is not None else None
+        if response is not None and response.status:
+            got = f"HTTP {response.status} came, but no answer in it"
+            return f"no answer within {limit_s:g} s (--timeout); {got}"
+        return f"no answer within {limit_s:g} s (--timeout)"
+
+    def _look_at(self, response: Response) -> None:
+        self.status = response.status
+        binding = self.binding
+        # Only an accepted initialize gives a session; refusals may carry ids that are not ours.
+        if binding.opening and binding.session is None and response.status == 200:
+            binding.session = response.session
+
+    def _arrived(self, arrival: Arrival) -> Arrival:
+        main = self._main
+        assert main is not None
+        read_bytes = self._finished_bytes + main.received_bytes
+        self._size_bytes, self._counted_bytes = read_bytes - self._counted_bytes, read_bytes
+        return arrival
+
+    def _lost(self, main: HttpConnection) -> Arrival:
+        main.busy = False
+        response = main.reader.response
+        begun = response is not None and response.status
+        where = "in the middle of the answer" if begun else "before any byte of the answer"
+        text = f"the server closed the connection {where} (connection_reset); not sent again"
+        self.status = 0
+        return Refused(0, text), now_ns()
+
+    def _reusable(self, main: HttpConnection) -> bool:
+        response = main.reader.response
+        return self.kept and (response is None or (response.complete and response.keep_alive))
+
+    def _close_sockets(self) -> None:
+        self.drop()
+        if self._aside is not None:
+            self._aside.close()
+            self._aside = None
+
+
+def _unanswered(response: Response | None) -> Refused:
+    status = response.status if response is not None else 0
+    return Refused(status, f"HTTP {status}: the response ended without an answer")
+
+
+def _check_accepted(connection: HttpConnection) -> None:
+    response = connection.reader.response
+    assert response is not None
+    connection.ready.clear()
+    if response.status >= 300:
+        text = f"a notification was refused with HTTP {response.status}; 202 was expected"
+        raise ValueError(text)
