@@ -2,10 +2,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+NODE_STAMP := servers/node/node_modules/.installed
 RESULT := results/local/bill-$(shell date +%Y%m%d-%H%M%S).json.gz
 PROOFS := ground_truth pipe_floor client_overhead harness_cost
 
-.PHONY: bench test check format prove record clean
+.PHONY: bench test check format prove record node clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -40,5 +41,12 @@ record: $(STAMP)
 	$(BIN)/python -m tests.readme_tables
 	$(BIN)/jupyter-execute --inplace notebooks/*.ipynb
 
+# The servers on the TypeScript SDKs; their tests are skipped without it.
+node: $(NODE_STAMP)
+
+$(NODE_STAMP): servers/node/package.json servers/node/package-lock.json servers/node/.npmrc
+	npm ci --prefix servers/node --no-audit --no-fund
+	touch $(NODE_STAMP)
+
 clean:
-	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) servers/node/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache
