@@ -32,8 +32,9 @@ export function leaveInTime(options) {
   const leave = () => process.exit(0);
   process.once('SIGTERM', leave);
   process.once('SIGINT', leave);
-  // One turn later, so that what stood before the end of stdin is answered.
-  if (options.port === undefined) process.stdin.once('end', () => setImmediate(leave));
+  if (options.port !== undefined) return;
+  // One turn later and after the last byte, so that what stood before the end of stdin is answered.
+  process.stdin.once('end', () => setImmediate(() => process.stdout.write('', leave)));
 }
 
 /** Serve `handle(request, response)` at /mcp; port 0 means any. The address goes to stderr. */

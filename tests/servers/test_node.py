@@ -293,6 +293,30 @@ def test_a_server_ends_on_a_signal_and_with_its_client_even_amid_a_call(
 
 @needs_node
 @pytest.mark.parametrize("version", VERSIONS)
+def test_what_was_asked_before_the_end_of_stdin_is_answered_in_full(version: str) -> None:
+    # More than a pipe holds, so that answers wait inside the server when stdin ends.
+    count, payload = 500, "x" * 4096
+    requests = [{"id": 0, "method": "initialize", "params": INITIALIZE}] + [
+        {"id": number, "method": "tools/call", "params": call}
+        for call in [{"name": "echo", "arguments": {"payload": payload}}]
+        for number in range(1, count)
+    ]
+    lines = (json.dumps({"jsonrpc": "2.0"} | request) + "\n" for request in requests)
+    done = subprocess.run(
+        ["node", str(FOLDER / f"{version}.mjs")],
+        input="".join(lines).encode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,  # Node remarks on the number of answers that wait
+        timeout=WAIT_S,
+        check=True,
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert sorted(answer["id"] for answer in answers) == list(range(count))
+    assert all("result" in answer for answer in answers)
+
+
+@needs_node
+@pytest.mark.parametrize("version", VERSIONS)
 def test_a_page_of_another_site_is_not_served(start_node: Start, version: str) -> None:
     peer = start_node(version, *HTTP)
     assert isinstance(peer, HttpPeer)
