@@ -27,10 +27,10 @@ class RestPeer(TransportPeer):
     ) -> None:
         super().__init__(context, transport)
         self._http = http
-        self._binding = binding
         spec = context.spec
-        self._path = f"{binding.url.path.rstrip('/')}/{spec.tool}"
-        self._arguments = spec.arguments
+        path = f"{binding.url.path.rstrip('/')}/{spec.tool}"
+        body = json.dumps(spec.arguments, separators=(",", ":"), ensure_ascii=False).encode()
+        self._frame = binding.post(body, path)
 
     def open(self) -> Timeline:
         """Start or reach the server; there is nothing else to set up."""
@@ -42,8 +42,7 @@ class RestPeer(TransportPeer):
         watch.begin()
         transport.settle()
         watch.started_ns = encode_ns = now_ns()
-        body = json.dumps(self._arguments, separators=(",", ":"), ensure_ascii=False).encode()
-        frame = self._binding.post(body, self._path)
+        frame = self._frame
         sent_ns = now_ns()
         try:
             transport.send(frame)
