@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 def make_peer(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
     """Return the peer that a spec asks for. ``env`` is the whole environment of its server."""
-    return _ARMS[context.spec.transport](context, env, trace_fd)
+    spec = context.spec
+    return ARMS[spec.transport, spec.client](context, env, trace_fd)
 
 
 def _traced(transport: Transport, trace_fd: int | None) -> Transport:
@@ -112,9 +113,47 @@ def _rest(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Pee
     return RestPeer(context, transport, binding, _traced(transport, trace_fd))
 
 
-_ARMS: dict[str, Callable[[Context, Mapping[str, str], int | None], Peer]] = {
-    "stdio": _stdio,
-    "pipe": _pipe,
-    "http": _http,
-    "rest": _rest,
+def _inproc(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
+    from bench.clients.inproc import InprocPeer
+
+    return InprocPeer(context, env)
+
+
+def _memory(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
+    from bench.clients.sdk import memory_peer
+
+    return memory_peer(context, env)
+
+
+def _sdk_stdio(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
+    from bench.clients.sdk import stdio_peer
+
+    return stdio_peer(context, env)
+
+
+def _sdk_http(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
+    from bench.clients.sdk import http_peer
+
+    served, url = _served(context, env)
+    return http_peer(context, served, str(url))
+
+
+def _sdk_sse(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
+    from bench.clients.sdk import sse_peer
+
+    served, url = _served(context, env)
+    return sse_peer(context, served, str(url))
+
+
+ARMS: dict[tuple[str, str], Callable[[Context, Mapping[str, str], int | None], Peer]] = {
+    ("stdio", "raw"): _stdio,
+    ("pipe", "raw"): _pipe,
+    ("http", "raw"): _http,
+    ("rest", "raw"): _rest,
+    ("inproc", "direct"): _inproc,
+    ("memory", "sdk"): _memory,
+    ("stdio", "sdk"): _sdk_stdio,
+    ("http", "sdk"): _sdk_http,
+    ("sse", "sdk"): _sdk_sse,
 }
+"""Transport and client -> how to make the peer."""

@@ -51,6 +51,9 @@ class Url:
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         return cls(parts.scheme, parts.hostname, port, path)
 
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}{self.path}"
+
     @property
     def authority(self) -> str:
         """The value of the Host header."""

@@ -150,16 +150,17 @@ def kill_orphans() -> None:
 
     For a process that is being interrupted: whatever it had started, nothing survives. Linux only.
     """
-    while children := _children():
-        for pid in children:
+    while found := children():
+        for pid in found:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        for pid in children:
+        for pid in found:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
 
 
-def _children() -> list[int]:
+def children() -> list[int]:
+    """Return the processes that we have started and not yet reaped (Linux only)."""
     try:
         return [int(pid) for pid in Path("/proc/thread-self/children").read_text().split()]
     except OSError:

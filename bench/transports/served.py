@@ -73,6 +73,14 @@ class Served:
         )
         return connection, timeline
 
+    def start(self, step: Callable[[str], None]) -> Timeline:
+        """Start the target for a client that connects by itself; nothing of ours stays open."""
+        if not self._argv:
+            return Timeline(now_ns())
+        connection, timeline = self._start(step)
+        connection.close()
+        return timeline
+
     def connect(self) -> socket.socket:
         """Return one more connection, under TLS where there is TLS. Raises PeerClosed."""
         connection = self.connect_plain()
