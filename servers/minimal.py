@@ -9,6 +9,8 @@ envelope of 2026-07-28 opens the stateless era, any other the handshake era.
 
 Where the marks are: RECEIVED when a whole line is read and nothing of it is parsed; HANDLER_START
 and HANDLER_END around the tool's function; REPLY when the answer is bytes and its write starts.
+
+What is not stdio here, :mod:`servers.minimal_http` uses as well.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from typing import Any, Protocol
 from bench.marks import HANDLER_END, HANDLER_START, RECEIVED, REPLY, mark
 from servers import VERSION
 from servers.errors import BadArguments, ToolError
-from servers.tools import TOOLS, validate
+from servers.tools import TOOLS, Tool, validate
 
 HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 STATELESS_REVISIONS = ("2026-07-28",)
@@ -37,7 +39,7 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 UNSUPPORTED_VERSION = -32022
 
-_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 _SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 
@@ -54,6 +56,16 @@ class RpcError(Exception):
         super().__init__(message)
         self.code = code
         self.data = data
+
+
+def run(tool: Tool, arguments: Any) -> str:
+    """Check the arguments and run the tool, between the two marks of the handler."""
+    validate(arguments, tool.input_schema)
+    mark(HANDLER_START)
+    try:
+        return tool.function(**arguments)
+    finally:
+        mark(HANDLER_END)
 
 
 class Tools:
@@ -89,17 +101,11 @@ class Tools:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}")
         arguments = params.get("arguments", {})
         try:
-            validate(arguments, tool.input_schema)
+            text, failed = run(tool, arguments), False
         except BadArguments as error:
             raise RpcError(INVALID_PARAMS, f"Invalid arguments for {name}: {error}") from error
-        failed = False
-        mark(HANDLER_START)
-        try:
-            text = tool.function(**arguments)
         except ToolError as error:
             text, failed = str(error), True
-        finally:
-            mark(HANDLER_END)
         return {"content": [{"type": "text", "text": text}], "isError": failed}
 
 
@@ -119,10 +125,12 @@ class Handshake:
 
     ``notifications/initialized`` opens nothing: the revisions ask a client to wait for the answer
     to ``initialize``, and a server to hold back requests of its own, of which there are none here.
+
+    ``agreed`` is a revision that needs no ``initialize``, for a server that keeps no sessions.
     """
 
-    def __init__(self, tools: Tools) -> None:
-        self._revision: str | None = None
+    def __init__(self, tools: Tools, agreed: str | None = None) -> None:
+        self._revision = agreed
         self._methods = {"tools/call": tools.call, "tools/list": tools.list}
 
     @property
@@ -186,9 +194,9 @@ class Stateless:
         if method == "initialize":  # no envelope to check: its parameters are of the other era
             raise self._not_found(method)
         meta = params["_meta"] if enveloped else {}
-        version = meta.get(_VERSION_KEY)
+        version = meta.get(VERSION_KEY)
         if not isinstance(version, str):
-            raise RpcError(INVALID_PARAMS, f"_meta needs {_VERSION_KEY}, a string")
+            raise RpcError(INVALID_PARAMS, f"_meta needs {VERSION_KEY}, a string")
         if version not in STATELESS_REVISIONS:
             data = {"supported": list(STATELESS_REVISIONS), "requested": version}
             raise RpcError(UNSUPPORTED_VERSION, "Unsupported protocol version", data)
@@ -213,28 +221,39 @@ class Stateless:
 
 
 class Server:
-    """The server's side of one connection: a line in, at most one line out."""
+    """The server's side of one connection or session: a line in, at most one line out.
 
-    def __init__(self, page_size: int | None = None) -> None:
-        self._tools = Tools(page_size)
-        self._era: Era | None = None
+    The first request decides the era, unless one is given.
+    """
+
+    def __init__(
+        self, page_size: int | None = None, *, tools: Tools | None = None, era: Era | None = None
+    ) -> None:
+        self._tools = tools or Tools(page_size)
+        self._era = era
 
     def receive(self, line: bytes) -> bytes | None:
         """Return the answer to one line, without a newline; None where none is due."""
         try:
-            message = _DECODE(line.decode())
-        except (ValueError, RecursionError):
+            message = decode(line)
+        except ValueError:
             if not line.strip():
                 return None
-            return _encode(_error(None, PARSE_ERROR, "The line is not JSON in UTF-8"))
-        answer = self._batch(message) if isinstance(message, list) else self._answer(message)
-        return None if answer is None else _encode(answer)
+            return encode(error_answer(None, PARSE_ERROR, "The line is not JSON in UTF-8"))
+        answer = self.answer(message)
+        return None if answer is None else encode(answer)
+
+    def answer(self, message: Any) -> Any:
+        """Return the answer to a message or a batch, both decoded; None where none is due."""
+        return self._batch(message) if isinstance(message, list) else self._answer(message)
 
     def _batch(self, messages: list[Any]) -> Any:
         if self._era is None or not self._era.batches:
-            return _error(None, INVALID_REQUEST, f"A batch is legal in {_BATCH_REVISION} only")
+            return error_answer(
+                None, INVALID_REQUEST, f"A batch is legal in {_BATCH_REVISION} only"
+            )
         if not messages:
-            return _error(None, INVALID_REQUEST, "A batch holds at least one message")
+            return error_answer(None, INVALID_REQUEST, "A batch holds at least one message")
         answers = [self._answer(message) for message in messages]
         return [answer for answer in answers if answer is not None] or None
 
@@ -243,28 +262,35 @@ class Server:
         if flaw is not None:
             request_id = message.get("id") if isinstance(message, dict) else None
             usable = type(request_id) in (int, str)
-            return _error(request_id if usable else None, INVALID_REQUEST, flaw)
+            return error_answer(request_id if usable else None, INVALID_REQUEST, flaw)
         # A response answers nothing that this server asked; a notification is never answered.
         if "method" not in message or "id" not in message:
             return None
         try:
             result = self._request(message["method"], message.get("params", {}))
         except RpcError as error:
-            return _error(message["id"], error.code, str(error), error.data)
+            return error_answer(message["id"], error.code, str(error), error.data)
         except Exception as error:
             # One broken handler costs its own call, not the connection.
-            return _error(message["id"], INTERNAL_ERROR, f"Internal error: {type(error).__name__}")
+            return error_answer(
+                message["id"], INTERNAL_ERROR, f"Internal error: {type(error).__name__}"
+            )
         return {"jsonrpc": "2.0", "id": message["id"], "result": result}
 
     def _request(self, method: str, params: Any) -> dict[str, Any]:
         if not isinstance(params, dict):
             raise RpcError(INVALID_PARAMS, "params must be an object")
-        meta = params.get("_meta")
-        enveloped = isinstance(meta, dict) and _VERSION_KEY in meta
+        enveloped = is_enveloped(params)
         if self._era is None:
             stateless = enveloped and method != "initialize"
             self._era = Stateless(self._tools) if stateless else Handshake(self._tools)
         return self._era.request(method, params, enveloped)
+
+
+def is_enveloped(params: dict[str, Any]) -> bool:
+    """Tell whether these parameters carry the envelope of the stateless era."""
+    meta = params.get("_meta")
+    return isinstance(meta, dict) and VERSION_KEY in meta
 
 
 def _flaw(message: Any) -> str | None:
@@ -284,9 +310,10 @@ def _flaw(message: Any) -> str | None:
     return None
 
 
-def _error(
+def error_answer(
     request_id: int | str | None, code: int, message: str, data: dict[str, Any] | None = None
 ) -> dict[str, Any]:
+    """Return the answer that says what went wrong."""
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
@@ -302,7 +329,16 @@ _DECODE = json.JSONDecoder(parse_constant=_refuse_constant).decode
 _ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
-def _encode(answer: Any) -> bytes:
+def decode(data: bytes) -> Any:
+    """Return the value that the bytes hold; ValueError unless they are JSON in UTF-8."""
+    try:
+        return _DECODE(data.decode())
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def encode(answer: Any) -> bytes:
+    """Return the answer as JSON on one line."""
     # ASCII only, which can also carry the lone surrogates that JSON allows and UTF-8 does not.
     return _ENCODE(answer).encode("ascii")
 
