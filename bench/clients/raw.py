@@ -137,14 +137,16 @@ class RawClient:
         self._watch.started_ns = IDLE
         return [(sent[id_], answers[id_]) for id_ in sent]
 
-    def notify(self, line: bytes) -> None:
-        """Send a notification (or an answer): done when the transport has taken it."""
-        waiting = self._watch.started_ns != IDLE
-        if not waiting:
+    def notify(self, line: bytes, *, aside: bool = False) -> None:
+        """Send a notification (or an answer): done when the transport has taken it.
+
+        ``aside``: while the answer to a request of ours is awaited, whose time limit goes on.
+        """
+        if not aside:
             self._watch.begin()
         frame = self.binding.message(line)
-        self.transport.tell(frame, aside=waiting)
-        if not waiting:
+        self.transport.tell(frame, aside=aside)
+        if not aside:
             self._watch.started_ns = IDLE
         self._count_sent(frame)
 
@@ -225,7 +227,7 @@ class RawClient:
             case Request():
                 self.notices.add("server_request", method=message.method)
                 if not closing:
-                    self.notify(self.connection.answer(message))
+                    self.notify(self.connection.answer(message), aside=True)
             case Notification():
                 pass
             case Response(id=got) | ErrorResponse(id=got):
