@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import io
+import sys
+
 
 def main() -> None:
     """Run the command line."""
-    from bench.cli import cli
-
+    try:
+        from bench.cli import cli
+    except KeyboardInterrupt:
+        sys.exit(130)
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that knows fewer characters than the tables have is no reason to fail.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     cli(prog_name="mcp-latency")
 
 

@@ -82,7 +82,10 @@ def setup_groups(result: Result) -> list[CellResult]:
     """
     groups: dict[tuple[object, ...], list[CellResult]] = {}
     for cell in result.cells:
-        key = tuple(cell.fields.get(name) for name in ("transport", "server", "revision", "client"))
+        key = tuple(
+            cell.fields.get(name)
+            for name in ("transport", "server", "command", "revision", "client")
+        )
         groups.setdefault(key, []).append(cell)
     return [_merged(cells) for cells in groups.values() if any(cell.sessions for cell in cells)]
 
@@ -217,7 +220,8 @@ def _boundary(cell: CellResult) -> Estimate:
         [
             session.total_ns[rows] - session.calls[Phase.HANDLER][rows]
             for session, rows in _with_all_phases(cell)
-        ]
+        ],
+        signed=True,
     )
 
 

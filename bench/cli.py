@@ -6,10 +6,11 @@ that all failed); 130 interrupted. What was measured before is kept in every cas
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -29,14 +30,30 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; an error of ours ends with exit code 2."""
         try:
-            return super().invoke(ctx)
+            value = super().invoke(ctx)
+            sys.stdout.flush()
+            return value
         except BenchError as error:
             click.echo(f"mcp-latency: {error}", err=True)
             ctx.exit(FAILED)
+        except KeyboardInterrupt:
+            click.echo("mcp-latency: interrupted", err=True)
+            ctx.exit(INTERRUPTED)
         except BrokenPipeError:
             # The reader of our output has left (a pager, head): that is no fault.
-            sys.stderr.close()
+            _silence(sys.stdout)
             ctx.exit(0)
+        except OSError as error:
+            _silence(sys.stdout)
+            click.echo(
+                f"mcp-latency: {error.filename or 'output'}: {error.strerror or error}", err=True
+            )
+            ctx.exit(FAILED)
+
+
+def _silence(stream: TextIO) -> None:
+    """Let what is still buffered for a stream that cannot be written go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -88,13 +105,13 @@ def cli() -> None:
 )
 @click.option(
     "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(0.001, 86_400),
     metavar="SECONDS",
     help="Limit of each phase and each call (default 30).",
 )
 @click.option(
     "--close-grace",
-    type=click.FloatRange(min=0, min_open=True),
+    type=click.FloatRange(0.001, 86_400),
     metavar="SECONDS",
     help="How long a server may take to leave before TERM, then KILL (default 2).",
 )
@@ -205,8 +222,6 @@ def suites() -> None:
 )
 def serve(name: str, arguments: Sequence[str], tickets: int) -> None:
     """Run the shipped server NAME by hand, on this terminal's stdin and stdout."""
-    import os
-
     from bench.target import shipped, ticket_environment
 
     target = shipped(name, arguments)
@@ -230,12 +245,17 @@ def doctor() -> None:
 @click.option("--force", is_flag=True, help="Overwrite an existing result file.")
 def recover(journal: Path, output: Path, force: bool) -> None:
     """Turn the JOURNAL of a run that was killed into a result file."""
+    from bench.journal import unread_bytes
     from bench.storage import load, save
 
     if output.exists() and not force:
         raise BenchError(f"{output}: is there already; --force overwrites it")
     result = load(journal)
     save(result, output)
+    if lost := unread_bytes(journal):
+        click.echo(
+            f"mcp-latency: {journal}: its last {lost} bytes are damaged and were left out", err=True
+        )
     sessions = sum(len(cell.sessions) for cell in result.cells)
     click.echo(f"{output}: {sessions} sessions recovered")
 

@@ -70,6 +70,16 @@ class Journal:
             ) from None
 
 
+def unread_bytes(path: Path) -> int:
+    """Return how many bytes at the end of a journal hold no whole session."""
+    with path.open("rb") as file:
+        file.readline()
+        end = file.tell()
+        for _ in _entries(file):
+            end = file.tell()
+        return file.seek(0, 2) - end
+
+
 def read(path: Path) -> tuple[dict[str, Any], list[SessionEntry]]:
     """Return the description and the sessions of a journal; a torn last entry is left out."""
     try:
@@ -84,14 +94,15 @@ def read(path: Path) -> tuple[dict[str, Any], list[SessionEntry]]:
 
 def _entries(file: IO[bytes]) -> Iterator[SessionEntry]:
     while line := file.readline():
+        rows: array[int] = array("q")
         try:
             header = json.loads(line)
-        except ValueError:
+            slot = Slot(**header.pop("slot"))
+            size_bytes = header.pop("rows") * rows.itemsize
+        except (ValueError, KeyError, TypeError, AttributeError):
             return
-        rows: array[int] = array("q")
-        size_bytes = header.pop("rows") * rows.itemsize
         data = file.read(size_bytes)
         if len(data) != size_bytes:
             return
         rows.frombytes(data)
-        yield SessionEntry(Slot(**header.pop("slot")), header, rows)
+        yield SessionEntry(slot, header, rows)

@@ -18,7 +18,7 @@ from bench.plan import Slot, make_plan
 from bench.records import result_of
 from bench.redact import redact_tree
 from bench.results import Result
-from bench.runner import Interrupted, Job, OnProgress, Runner
+from bench.runner import Interrupted, Job, OnProgress, Runner, ignore_stop_signals
 from bench.suite import Cell, Suite
 
 BYTES_PER_CALL = 160
@@ -89,6 +89,8 @@ def measure(
                 on_session(entry.slot, entry)
         except Interrupted:
             interrupted = True
+            # What is left is to save the result: a second Ctrl-C must not cut that short.
+            ignore_stop_signals()
         result = result_of(description, entries)
         if any(cell.sessions for cell in result.cells):
             storage.save(result, path)

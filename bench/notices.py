@@ -40,6 +40,8 @@ CATALOGUE: Final[dict[str, str]] = {
     "connection_not_reused": "the server closes the connection after its answer",
     "connection_ended": "the server closed an idle connection; another one was opened",
     "session_expired": "the server no longer knew our session; it was opened again, outside calls",
+    "tool_error": "the tool answered isError: {text}",
+    "rpc_error": "the call was answered with an error: {text}",
     "refused": "a request was refused or lost: {text}",
     "survivors": "{count} processes outlived the session outside the server's group; killed",
 }

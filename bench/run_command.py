@@ -54,6 +54,7 @@ def run(name: str | None, output: Path | None, flags: Mapping[str, Any]) -> None
                     suite, options, path, progress.update, progress.finished
                 )
             except Interrupted:
+                click.echo("mcp-latency: interrupted before the first session", err=True)
                 raise click.exceptions.Exit(INTERRUPTED) from None
     _report(result, path, interrupted=interrupted)
 

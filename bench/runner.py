@@ -43,6 +43,7 @@ STOP_GRACE_S = 8.0
 """For a worker to end its server (TERM, KILL) when it is told to stop."""
 _POLL_S = 0.25
 _PR_SET_CHILD_SUBREAPER = 36
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 OnProgress = Callable[[Slot, str, int], None]
 
@@ -312,22 +313,27 @@ def _adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
+def ignore_stop_signals() -> None:
+    """Let nothing but KILL end this process from here on."""
+    for number in _STOP_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @contextlib.contextmanager
 def _stop_signals() -> Iterator[None]:
     """Turn INT, TERM and HUP into Interrupted; a second one while stopping is ignored."""
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        for number in numbers:
-            signal.signal(number, signal.SIG_IGN)
+        ignore_stop_signals()
         raise Interrupted
 
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, stop) for number in numbers}
+    before = {number: signal.signal(number, stop) for number in _STOP_SIGNALS}
     try:
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, handler)
 
 
 def _death(worker: _Worker, progress: Progress, stalled: bool) -> dict[str, str]:

@@ -78,6 +78,7 @@ class _Lines:
     def __init__(self, suite: Suite, slots: int) -> None:
         self._suite = suite
         self._slots = slots
+        self._heard = True
         self._started_s = time.monotonic()
 
     def update(self, slot: Slot, step: str, done: int) -> None:
@@ -92,4 +93,9 @@ class _Lines:
         )
         outcome = "ok" if failure is None else f"failed in {failure['phase']}: {failure['cause']}"
         name = self._suite.cells[slot.cell].name
-        click.echo(f"[{done}/{self._slots}] {name}: {outcome} ({left} left)", err=True)
+        if self._heard:
+            try:
+                click.echo(f"[{done}/{self._slots}] {name}: {outcome} ({left} left)", err=True)
+            except OSError:
+                # Nobody reads the progress any more: that is no reason to lose the run.
+                self._heard = False

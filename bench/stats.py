@@ -66,10 +66,11 @@ def t_95(degrees: int) -> float:
     return _Z_95 + 2.37227 / degrees + 2.82250 / degrees**2
 
 
-def mean(groups: Groups) -> Estimate:
+def mean(groups: Groups, *, signed: bool = False) -> Estimate:
     """Return the mean of all samples with a t interval over the means of the sessions.
 
     Means add up: the means of the phases sum to the mean of the total. Groups must not be empty.
+    The interval of what cannot be negative (all but ``signed`` differences) ends at 0.
     """
     sizes = np.array([len(group) for group in groups], dtype=np.float64)
     means = np.array([np.mean(group) for group in groups], dtype=np.float64)
@@ -78,7 +79,10 @@ def mean(groups: Groups) -> Estimate:
     if n < 2:
         return Estimate(value, None, None, n, int(sizes.sum()))
     half = t_95(n - 1) * float(np.std(means, ddof=1)) / n**0.5
-    return Estimate(value, value - half, value + half, n, int(sizes.sum()))
+    low = value - half
+    if not signed:
+        low = max(low, 0.0)
+    return Estimate(value, low, value + half, n, int(sizes.sum()))
 
 
 def difference_of_means(left: Groups, right: Groups) -> Estimate:
@@ -87,7 +91,7 @@ def difference_of_means(left: Groups, right: Groups) -> Estimate:
     For groups of the same rounds: what the machine did in a round hits both and cancels.
     """
     pairs = [float(np.mean(a)) - float(np.mean(b)) for a, b in zip(left, right, strict=True)]
-    estimate = mean([np.array([pair]) for pair in pairs])
+    estimate = mean([np.array([pair]) for pair in pairs], signed=True)
     samples = sum(len(group) for group in (*left, *right))
     return Estimate(estimate.value, estimate.low, estimate.high, len(pairs), samples)
 
@@ -110,7 +114,9 @@ def quantile(groups: Groups, q: float) -> Estimate | None:
     widen = t_95(n - 1) / _Z_95 * (n / (n - 1)) ** 0.5
     low = value - max(value - float(low), 0.0) * widen
     high = value + max(float(high) - value, 0.0) * widen
-    return Estimate(value, max(low, 0.0), high, n, len(pooled))
+    # A quantile of these samples cannot lie outside them, whatever the widening says.
+    low, high = max(low, float(pooled[0])), min(high, float(pooled[-1]))
+    return Estimate(value, low, high, n, len(pooled))
 
 
 def needed(q: float) -> int:

@@ -18,7 +18,7 @@ import os
 import tempfile
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -70,7 +70,8 @@ def load(path: str | os.PathLike[str]) -> Result:
     file = Path(path)
     if file.suffix == journal.SUFFIX:
         description, entries = journal.read(file)
-        return result_of(description, entries)
+        with _damage_named(file):
+            return result_of(description, entries)
     try:
         suite = msgspec.json.decode(_read(file), type=_SuiteJson)
     except msgspec.DecodeError as error:
@@ -80,9 +81,15 @@ def load(path: str | os.PathLike[str]) -> Result:
             f"{file}: not a result of mcp-latency (no {_FORMAT} = {FORMAT} in its metadata); "
             "python -m pyperf show reads files of other programs"
         )
-    try:
+    with _damage_named(file):
         return _result(suite)
-    except (KeyError, TypeError, ValueError) as error:
+
+
+@contextlib.contextmanager
+def _damage_named(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise ResultFileError(f"{file}: damaged or edited: {error}") from None
 
 
@@ -236,7 +243,7 @@ def _result(suite: _SuiteJson) -> Result:
         )
         for name, cell_fields in fields.items()
     ]
-    return Result(cells, json.loads(suite.metadata[_RUN]), _environment(suite.metadata))
+    return Result(cells, dict(json.loads(suite.metadata[_RUN])), _environment(suite.metadata))
 
 
 def _environment(metadata: Mapping[str, Any]) -> dict[str, int | float | str]:

@@ -203,8 +203,16 @@ def checked(suite: Suite, where: str) -> Suite:
     ):
         if value < least:
             raise SuiteError(f"{where}: {name} is {value}; expected {least} or more")
-    if not suite.timeout_s > 0 or not suite.close_grace_s > 0:
-        raise SuiteError(f"{where}: timeout_s and close_grace_s must be more than 0 seconds")
+    for name, limit_s in (("timeout_s", suite.timeout_s), ("close_grace_s", suite.close_grace_s)):
+        if not 0.001 <= limit_s <= 86_400:
+            raise SuiteError(f"{where}: {name} is {limit_s}; expected 0.001 to 86400 seconds")
+    labels: dict[str, str] = {}
+    for cell in suite.cells:
+        if labels.setdefault(cell.target.name, cell.target.label) != cell.target.label:
+            raise SuiteError(
+                f"{where}: two different commands are called {cell.target.name!r}; "
+                "give one of them another name"
+            )
     names = [cell.name for cell in suite.cells]
     for name in names:
         if names.count(name) > 1:
@@ -241,7 +249,7 @@ def make_cell(
         revision=revision,
         client="raw",
         handler=tool,
-        arguments=json.dumps(given, ensure_ascii=False),
+        arguments=_json(given),
         payload_bytes=payload_bytes,
         marks=marks,
     )
@@ -291,6 +299,13 @@ def _expand(table: CellTable) -> list[Cell]:
     ]
 
 
+def _json(arguments: dict[str, Any]) -> str:
+    try:
+        return json.dumps(arguments, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise SuiteError(f"arguments have no form in JSON: {error}") from None
+
+
 def _targets(table: CellTable) -> list[Target]:
     if (table.server is None) == (table.command is None):
         raise SuiteError("expected either server (a shipped one) or command, not both")
@@ -298,6 +313,10 @@ def _targets(table: CellTable) -> list[Target]:
         targets = [command(table.command, table.name)]
     else:
         targets = [shipped(name) for name in _list(table.server)]
+        if table.name is not None:
+            if len(targets) > 1:
+                raise SuiteError("name is for one server; expected one, or no name")
+            targets = [replace(targets[0], name=table.name)]
     return [
         replace(
             target,

@@ -17,7 +17,7 @@ from bench.phases import Phase, Timeline
 from bench.probes.first_read import FirstRead
 from bench.protocol.binding import Binding, LineBinding
 from bench.protocol.jsonrpc import Malformed, Message, Response, Template
-from bench.protocol.mcp import Connection, page
+from bench.protocol.mcp import Connection, error_text, page
 from bench.protocol.revisions import AUTO, DEFAULT_REVISION, STATELESS_REVISION, Era
 from bench.transports.base import Ending, Transport
 
@@ -26,6 +26,7 @@ PAGE_LIMIT = 1000
 MAX_TIMEOUTS_IN_A_ROW = 3
 INPUT_ROUNDS = 10
 """How often a server may ask within one call; the official SDK's client allows the same."""
+SHOWN_CHARACTERS = 300
 UNKNOWN_TOOL = "mcp-latency-no-such-tool"
 
 
@@ -74,9 +75,8 @@ class McpPeer(TransportPeer):
             self._after_timeout()
             return done
         self._timeouts_in_a_row = 0
-        if kind in (Kind.CALL, Kind.WARMUP) and not self._carries_echo(answer):
-            self._notices.add("echo_mismatch")
-            done.outcome = Outcome.TRANSPORT_ERROR
+        if kind in (Kind.CALL, Kind.WARMUP):
+            self._look_at_answer(done, answer)
         return done
 
     def make_call(self, kind: Kind) -> tuple[Exchange, Message | None]:
@@ -249,6 +249,13 @@ class McpPeer(TransportPeer):
     def _bind_calls(self) -> None:
         bind = self.binding.request
         self.requests = {kind: bind(template) for kind, template in self._templates.items()}
+
+    def _look_at_answer(self, done: Exchange, answer: Message | None) -> None:
+        if done.outcome in (Outcome.TOOL_ERROR, Outcome.RPC_ERROR) and answer is not None:
+            self._notices.add(done.outcome.label, text=error_text(answer)[:SHOWN_CHARACTERS])
+        if not self._carries_echo(answer):
+            self._notices.add("echo_mismatch")
+            done.outcome = Outcome.TRANSPORT_ERROR
 
     def _carries_echo(self, answer: Message | None) -> bool:
         if self._echo is None or not isinstance(answer, Response):

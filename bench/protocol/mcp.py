@@ -249,5 +249,14 @@ def is_unknown_tool(answer: Message) -> bool:
     return isinstance(answer, Response) and bool(_object(answer.result).get("isError"))
 
 
+def error_text(answer: Message) -> str:
+    """Return what an answer that is an error says, for people."""
+    if isinstance(answer, ErrorResponse):
+        return f"{answer.code} {answer.message}"
+    content = _object(answer.result).get("content") if isinstance(answer, Response) else None
+    parts = content if isinstance(content, list) else []
+    return " ".join(str(_object(part).get("text", "")) for part in parts).strip() or "(no text)"
+
+
 def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}

@@ -17,9 +17,13 @@ def print_report(result: Result, tables: Sequence[Table]) -> None:
     """Print tables, findings and provenance on stdout."""
     from rich.console import Console
 
-    console = Console(highlight=False)
+    class PipedConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    console = PipedConsole(highlight=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDTH_OF_A_FILE)
+        console = PipedConsole(highlight=False, width=_WIDTH_OF_A_FILE)
     formats.print_tables(console, tables)
     for line in (*findings(result), *provenance(result)):
         console.print(line, markup=False, soft_wrap=True)
@@ -50,7 +54,11 @@ def provenance(result: Result) -> list[str]:
         "spawn of a no-op": "overhead_spawn_noop_ns",
         "Python without imports": "overhead_run_python_ns",
     }
-    costs = [f"{text} {duration(float(env[key]))}" for text, key in overheads.items() if key in env]
+    costs = [
+        f"{text} {duration(ns)}"
+        for text, key in overheads.items()
+        if isinstance(ns := env.get(key), int | float)
+    ]
     finished = sum(len(cell.sessions) for cell in result.cells)
     return [
         f"host {env.get('hostname', '?')}, {env.get('cpu_model_name', 'unknown CPU')} × "

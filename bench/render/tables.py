@@ -55,16 +55,15 @@ def setup_table(result: Result) -> Table:
                 "sessions": parts.total.n_sessions,
                 **{f"{phase}_ns": parts.parts.get(phase) for phase in phases},
                 "setup_ns": parts.total,
-                "first_call_ns": breakdown.first_call(group),
                 "close_ns": breakdown.close(group),
             }
         )
     columns = {"server": "server", "sessions": "sessions"}
     columns |= {f"{phase}_ns": phase.value for phase in phases}
-    columns |= {"setup_ns": "setup", "first_call_ns": "first_call", "close_ns": "close"}
+    columns |= {"setup_ns": "setup", "close_ns": "close"}
     notes = (
         "Means over sessions; setup is the sum of the phases before it. "
-        "first_call and close stand beside setup, never inside it.",
+        "close stands beside setup, never inside it, and so does first_call among the calls.",
     )
     return Table("setup", "Setup, once per session", columns, rows, notes)
 
@@ -80,6 +79,7 @@ def calls_table(result: Result) -> Table:
         row: dict[str, Value] = {
             "cell": cell.name,
             "calls": cell.n_calls,
+            "first_call_ns": breakdown.first_call(cell),
             "p50_ns": calls.median,
             "p90_ns": calls.p90,
             "p99_ns": calls.p99,
@@ -95,6 +95,7 @@ def calls_table(result: Result) -> Table:
     columns = {
         "cell": "cell",
         "calls": "calls",
+        "first_call_ns": "first_call",
         "p50_ns": "p50",
         "p90_ns": "p90",
         "p99_ns": "p99",
@@ -104,10 +105,13 @@ def calls_table(result: Result) -> Table:
     }
     notes = ["Closed loop, one request in flight; [low – high] is the 95 % interval over sessions."]
     if bracketed:
-        columns |= {"handler_low_ns": "handler ≥", "handler_high_ns": "handler ≤"}
+        columns |= {
+            "handler_low_ns": "call − unknown tool",
+            "handler_high_ns": "call − ping",
+        }
         notes.append(
-            "Without marks the handler is bracketed by difference: call − unknown tool (≥) "
-            "and call − ping (≤), from the medians of each session."
+            "Without marks the handler is estimated by difference, from the medians of each "
+            "session. What only a real call pays (a thread, checking the result) is in it."
         )
     return Table("calls", "Calls", columns, rows, notes)
 
