@@ -145,6 +145,19 @@ def _sdk_sse(context: Context, env: Mapping[str, str], trace_fd: int | None) -> 
     return sse_peer(context, served, str(url))
 
 
+def _fastmcp_stdio(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
+    from bench.clients.fastmcp import stdio_peer
+
+    return stdio_peer(context, env)
+
+
+def _fastmcp_http(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
+    from bench.clients.fastmcp import http_peer
+
+    served, url = _served(context, env)
+    return http_peer(context, served, str(url))
+
+
 ARMS: dict[tuple[str, str], Callable[[Context, Mapping[str, str], int | None], Peer]] = {
     ("stdio", "raw"): _stdio,
     ("pipe", "raw"): _pipe,
@@ -155,5 +168,7 @@ ARMS: dict[tuple[str, str], Callable[[Context, Mapping[str, str], int | None], P
     ("stdio", "sdk"): _sdk_stdio,
     ("http", "sdk"): _sdk_http,
     ("sse", "sdk"): _sdk_sse,
+    ("stdio", "fastmcp"): _fastmcp_stdio,
+    ("http", "fastmcp"): _fastmcp_http,
 }
 """Transport and client -> how to make the peer."""

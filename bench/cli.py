@@ -118,7 +118,29 @@ def cli() -> None:
 @click.option("--no-marks", is_flag=True, help="Measure without marks inside the servers.")
 @click.option("--marks", is_flag=True, help="With --command: also measure what the marks cost.")
 @click.option("--strict", is_flag=True, help="Text on the server's stdout fails the session.")
+@click.option(
+    "--only", multiple=True, metavar="FIELD=VALUE,…", help="Only the cells of the suite that fit."
+)
 @click.option("--command", metavar="COMMAND", help="Measure this server instead of a suite.")
+@click.option(
+    "--url",
+    help="Measure the server at this URL; with --command it is started first, {port} is filled in.",
+)
+@click.option("--transport", help="With --command or --url: stdio, http, sse or rest.")
+@click.option("--client", help="With --command or --url: raw, or a client library: sdk, fastmcp.")
+@click.option(
+    "--reopen",
+    type=click.Choice(["nothing", "connection", "session"]),
+    default="nothing",
+    help="What each call over http opens anew.",
+)
+@click.option(
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A header of each HTTP request; its value is never shown.",
+)
 @click.option("--name", help="What to call it in results.")
 @click.option("--tool", help="The tool to call (with --command).")
 @click.option("--arguments", metavar="JSON", help="Its arguments, a JSON object.")
@@ -201,7 +223,7 @@ def plot(file: Path, folder: Path | None, format_: str, log: bool) -> None:
 @cli.command()
 def suites() -> None:
     """List the shipped suites and their cells."""
-    from bench.suite import load_suite, shipped_suites
+    from bench.suite_file import load_suite, shipped_suites
 
     for name in shipped_suites():
         suite = load_suite(name)
@@ -221,12 +243,12 @@ def suites() -> None:
     help="Size of the ticket service's database.",
 )
 def serve(name: str, arguments: Sequence[str], tickets: int) -> None:
-    """Run the shipped server NAME by hand, on this terminal's stdin and stdout."""
-    from bench.target import shipped, ticket_environment
+    """Run the shipped server NAME by hand: on this terminal, or over HTTP with --port N."""
+    from bench.target import served_by_hand, ticket_environment
 
-    target = shipped(name, arguments)
+    argv = served_by_hand(name, arguments)
     environment = {**os.environ, **ticket_environment(tickets)}
-    os.execve(target.argv[0], target.argv, environment)
+    os.execvpe(argv[0], argv, environment)
 
 
 @cli.command()

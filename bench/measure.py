@@ -114,7 +114,9 @@ def describe(suite: Suite, options: Options, overheads: Mapping[str, int]) -> di
     """Return what a run is: its cells, its plan and seed, and where it is made."""
     plan = plan_of(suite, options.seed)
     return {
-        "cells": [{"name": cell.name, **_fields(cell)} for cell in suite.cells],
+        "cells": [
+            {"name": cell.name, **cell.fields(), "arguments": _shown(cell)} for cell in suite.cells
+        ],
         "run": {
             "suite": suite.name,
             "description": suite.description,
@@ -129,20 +131,6 @@ def describe(suite: Suite, options: Options, overheads: Mapping[str, int]) -> di
             "order": [slot.cell for slot in plan],
         },
         "environment": environment.collect(overheads),
-    }
-
-
-def _fields(cell: Cell) -> dict[str, int | str | None]:
-    return {
-        "transport": cell.transport,
-        "server": cell.target.name,
-        "command": cell.target.label,
-        "revision": None if cell.transport == "pipe" else cell.revision,
-        "client": cell.client,
-        "handler": cell.handler,
-        "arguments": _shown(cell),
-        "payload_bytes": cell.payload_bytes,
-        "marks": "on" if cell.marks else "off",
     }
 
 

@@ -19,7 +19,8 @@ from bench import suite as suites
 from bench.cli import FAILED, INTERRUPTED
 from bench.errors import BenchError, SuiteError
 from bench.measure import Options, check_output, measure, parse_arguments, plan_of
-from bench.protocol.revisions import DEFAULT_REVISION, REVISIONS
+from bench.prepare import certificates, with_tickets, without_missing
+from bench.protocol.revisions import AUTO, REVISIONS
 from bench.redact import redact
 from bench.render import report, tables
 from bench.results import Result
@@ -27,16 +28,23 @@ from bench.runner import Interrupted
 from bench.show_progress import make_progress
 from bench.storage import default_path
 from bench.suite import Suite
-from bench.target import TICKETS_VARIABLE, command, parse_variables, ticket_environment
+from bench.suite_file import load_suite
+from bench.target import parse_variables, reach
 
 TRACE_VARIABLE = "MCP_LOG_LEVEL"
 DEFAULT_SUITE = "bill"
-_ONLY_WITH_COMMAND = ("tool", "arguments", "name", "env", "inherit_environ", "copy_env", "marks")
+_ONLY_WITH_COMMAND = (
+    "tool", "arguments", "name", "inherit_environ", "copy_env", "marks", "transport", "client",
+    "headers",
+)  # fmt: skip
 
 
 def run(name: str | None, output: Path | None, flags: Mapping[str, Any]) -> None:
     """Run a suite and print its report; ends the program with its exit code."""
-    suite = _sized(_suite(name, flags), flags)
+    suite = _sized(suites.only(_suite(name, flags), flags["only"]), flags)
+    suite, skipped = without_missing(suite)
+    for line in skipped:
+        click.echo(f"mcp-latency: {line}", err=True)
     client_cpus, server_cpus = _affinity(flags["affinity"])
     seed = random.SystemRandom().randrange(2**32) if flags["seed"] is None else flags["seed"]
     if flags["dry_run"]:
@@ -44,8 +52,8 @@ def run(name: str | None, output: Path | None, flags: Mapping[str, Any]) -> None
         return
     path = output or default_path(suite.name)
     check_output(path, suite, force=flags["force"])
-    suite = _with_tickets(suite)
-    with _trace(flags["trace"]) as trace_fd:
+    suite = with_tickets(suite)
+    with _trace(flags["trace"]) as trace_fd, certificates(suite) as suite:
         options = Options(seed, _command_line(suite), client_cpus, server_cpus, trace_fd)
         slots = plan_of(suite, seed)
         with make_progress(suite, len(slots), quiet=flags["quiet"]) as progress:
@@ -60,30 +68,30 @@ def run(name: str | None, output: Path | None, flags: Mapping[str, Any]) -> None
 
 
 def _suite(name: str | None, flags: Mapping[str, Any]) -> Suite:
-    if flags["command"] is None:
+    if flags["command"] is None and flags["url"] is None:
         given = [
             f"--{option.replace('_', '-')}" for option in _ONLY_WITH_COMMAND if flags.get(option)
         ]
         if given or flags["variables"]:
-            raise SuiteError(f"{', '.join(given) or '--env'} needs --command")
-        suite = suites.load_suite(name or DEFAULT_SUITE)
+            raise SuiteError(f"{', '.join(given) or '--env'} needs --command or --url")
+        suite = load_suite(name or DEFAULT_SUITE)
         if flags["revision"]:
-            if flags["revision"] not in REVISIONS:
+            if flags["revision"] not in (*REVISIONS, AUTO):
                 raise SuiteError(
                     f"--revision: no revision {flags['revision']!r}; "
-                    f"expected one of: {', '.join(REVISIONS)}"
+                    f"expected one of: {', '.join(REVISIONS)}, {AUTO}"
                 )
             cells = tuple(replace(cell, revision=flags["revision"]) for cell in suite.cells)
             suite = replace(suite, cells=cells)
         return suite
     if name is not None:
-        raise SuiteError(f"give either the suite {name!r} or --command, not both")
+        raise SuiteError(f"give either the suite {name!r} or --command or --url, not both")
     return _ad_hoc(flags)
 
 
 def _ad_hoc(flags: Mapping[str, Any]) -> Suite:
     if not flags["tool"]:
-        raise SuiteError("--command needs --tool, the name of the tool to call")
+        raise SuiteError("--command and --url need --tool, the name of the tool to call")
     try:
         arguments = parse_arguments(flags["arguments"]) if flags["arguments"] else {}
     except ValueError as error:
@@ -92,15 +100,20 @@ def _ad_hoc(flags: Mapping[str, Any]) -> Suite:
     if flags["copy_env"]:
         inherited = list(os.environ)
     target = replace(
-        command(flags["command"], flags["name"]),
+        reach(flags["command"], flags["url"], flags["name"]),
         inherited=tuple(inherited),
         passed=parse_variables(flags["variables"]),
+        headers=parse_variables(flags["headers"]),
     )
+    transport = flags["transport"] or ("stdio" if flags["url"] is None else "http")
     cell = suites.make_cell(
         target,
         flags["tool"],
         arguments=arguments,
-        revision=flags["revision"] or DEFAULT_REVISION,
+        transport=transport,
+        client=flags["client"],
+        revision=flags["revision"],
+        wire=suites.Wire(reopen=flags["reopen"]),
     )
     cells = suites.with_unmarked_twins([cell]) if flags["marks"] else (cell,)
     return Suite(target.name, cells)
@@ -128,21 +141,6 @@ def _sized(suite: Suite, flags: Mapping[str, Any]) -> Suite:
     if flags["no_marks"]:
         suite = suites.without_marks(suite)
     return suites.checked(suite, "options")
-
-
-def _with_tickets(suite: Suite) -> Suite:
-    """Fill the ticket database before anything is timed, and tell the servers where it is."""
-    shipped = [cell for cell in suite.cells if cell.target.label.startswith("serve ")]
-    if not any(cell.handler in suites.TICKET_TOOLS for cell in shipped):
-        return suite
-    variables = ticket_environment()
-    cells = tuple(
-        replace(cell, target=replace(cell.target, provided={**cell.target.provided, **variables}))
-        if cell in shipped and TICKETS_VARIABLE not in cell.target.passed
-        else cell
-        for cell in suite.cells
-    )
-    return replace(suite, cells=cells)
 
 
 def _affinity(text: str | None) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -1,29 +1,20 @@
-"""What to measure: a suite file or flags, turned into cells. Every default stands here.
+"""What to measure: cells, and how often each. Every default stands here.
 
-A suite file is TOML: ``sessions``, ``calls``, ``warmups`` and a list of ``[[cell]]`` tables. A
-list as the value of ``server``, ``tool``, ``payload_bytes`` or ``revision`` stands for one cell
-each.
+``suite_file.py`` reads them from TOML; ``run_command.py`` makes them from flags.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
-import tomllib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from importlib import resources
-from pathlib import Path
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-import msgspec
-
+from bench.arms import ARMS
 from bench.errors import SuiteError
-from bench.protocol.revisions import DEFAULT_REVISION, REVISIONS
-from bench.spec import DEFAULT_CLOSE_GRACE_S, DEFAULT_TIMEOUT_S, SessionSpec
-from bench.target import Target, command, shipped
-
-T = TypeVar("T")
+from bench.protocol.revisions import AUTO, DEFAULT_REVISION, REVISIONS, Era, era
+from bench.spec import DEFAULT_CLOSE_GRACE_S, DEFAULT_TIMEOUT_S, MCP_TRANSPORTS, SessionSpec
+from bench.target import Target
 
 DEFAULT_SESSIONS, DEFAULT_CALLS, DEFAULT_WARMUPS = 10, 200, 20
 FAST = (3, 100, 10)
@@ -32,9 +23,13 @@ RIGOROUS = (30, 500, 50)
 """The same of ``--rigorous``."""
 TICKET_TOOLS = frozenset({"search_tickets", "get_ticket"})
 
-PIPE_SERVER = "floor"
 PIPE_PAYLOAD_BYTES = 96
 """About the size of an empty call, so that the rungs of the ladder move like amounts of bytes."""
+OWN_CLIENTS = {"inproc": "direct", "memory": "sdk"}
+"""The client of a transport that the raw client cannot use; ``raw`` elsewhere."""
+LIBRARY_REVISIONS = frozenset({DEFAULT_REVISION, "2026-07-28", AUTO})
+"""What client libraries can be told to offer."""
+REOPEN = ("nothing", "connection", "session")
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "search_tickets": {"query": "refund", "status": "open", "limit": 10},
@@ -43,6 +38,33 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "spin": {"duration_ms": 1},
 }
 """Arguments of the shipped tools where a suite gives none."""
+
+
+@dataclass(frozen=True)
+class Wire:
+    """How an HTTP cell uses the wire. The defaults are not part of a cell's name.
+
+    ``answers``: ``json`` or ``sse``; ``state``: ``stateful`` or ``stateless`` sessions of the
+    server; ``reopen``: what each call opens anew; ``socket``: ``tcp`` or ``unix``.
+    """
+
+    answers: str = "json"
+    state: str = "stateful"
+    reopen: str = "nothing"
+    socket: str = "tcp"
+    tls: bool = False
+
+    @property
+    def words(self) -> list[str]:
+        """What differs from the defaults, as parts of a name."""
+        differing = (
+            ("event-stream", self.answers == "sse"),
+            ("stateless", self.state == "stateless"),
+            (f"new-{self.reopen}", self.reopen != "nothing"),
+            ("unix", self.socket == "unix"),
+            ("tls", self.tls),
+        )
+        return [word for word, differs in differing if differs]
 
 
 @dataclass(frozen=True)
@@ -57,6 +79,9 @@ class Cell:
     arguments: str = "{}"
     payload_bytes: int | None = None
     marks: bool = False
+    wire: Wire = field(default_factory=Wire)
+    capabilities: tuple[str, ...] = ()
+    answer_input: bool = False
 
     @property
     def name(self) -> str:
@@ -64,11 +89,51 @@ class Cell:
         parts = [self.transport, self.target.name, self.handler]
         if self.payload_bytes is not None and self.transport != "pipe":
             parts.append(f"{self.payload_bytes}B")
-        if self.revision != DEFAULT_REVISION and self.transport != "pipe":
+        if self.revision != default_revision(self.transport) and self.speaks_mcp:
             parts.append(self.revision)
-        if self.transport != "pipe" and not self.marks:
+        parts += self.wire.words
+        if self.client != own_client(self.transport):
+            parts.append(f"{self.client}-client")
+        if self.target.marks and not self.marks and self.markable:
             parts.append("no-marks")
         return "/".join(parts)
+
+    @property
+    def speaks_mcp(self) -> bool:
+        """Whether the transport carries the protocol."""
+        return self.transport in MCP_TRANSPORTS
+
+    @property
+    def markable(self) -> bool:
+        """Whether there is a server process that could write marks."""
+        return self.transport not in ("pipe", "inproc", "memory")
+
+    def fields(self) -> dict[str, int | str | None]:
+        """Return what results call this cell, flat; absent is None."""
+        listens = self.transport in ("http", "sse")
+        return {
+            "transport": self.transport,
+            "server": self.target.name,
+            "command": self.target.label,
+            "revision": self.revision if self.speaks_mcp else None,
+            "mode": self.mode,
+            "client": self.client,
+            "handler": self.handler,
+            "payload_bytes": self.payload_bytes,
+            "answers": self.wire.answers if self.transport == "http" else None,
+            "state": self.wire.state if self.transport == "http" else None,
+            "reopen": self.wire.reopen if listens else None,
+            "socket": self.wire.socket if listens else None,
+            "tls": ("on" if self.wire.tls else "off") if listens else None,
+            "marks": "on" if self.marks else "off",
+        }
+
+    @property
+    def mode(self) -> str | None:
+        """How the revision comes about: pinned, or found out first."""
+        if not self.speaks_mcp:
+            return None
+        return "auto" if self.revision == AUTO else "pinned"
 
 
 @dataclass(frozen=True)
@@ -90,6 +155,13 @@ class Suite:
         return SessionSpec(
             argv=cell.target.argv,
             tool=cell.handler,
+            url=cell.target.url,
+            unix=cell.target.unix,
+            headers=dict(cell.target.headers),
+            ca_file=cell.target.ca_file,
+            reopen=cell.wire.reopen,
+            capabilities=cell.capabilities,
+            answer_input=cell.answer_input,
             transport=cell.transport,
             client=cell.client,
             revision=cell.revision,
@@ -105,91 +177,14 @@ class Suite:
         )
 
 
-class CellTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A ``[[cell]]`` table of a suite file."""
-
-    server: str | list[str] | None = None
-    command: str | None = None
-    name: str | None = None
-    tool: str | list[str] = "noop"
-    arguments: dict[str, Any] | None = None
-    payload_bytes: int | list[int] | None = None
-    revision: str | list[str] = DEFAULT_REVISION
-    marks: bool = True
-    env: dict[str, str] = {}
-    inherit_environ: list[str] = []
-    cwd: str | None = None
+def own_client(transport: str) -> str:
+    """Return the client that a transport has unless told otherwise."""
+    return OWN_CLIENTS.get(transport, "raw")
 
 
-class SuiteTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """A suite file."""
-
-    cell: list[CellTable]
-    description: str = ""
-    sessions: int = DEFAULT_SESSIONS
-    calls: int = DEFAULT_CALLS
-    warmups: int = DEFAULT_WARMUPS
-    timeout_s: float = DEFAULT_TIMEOUT_S
-    close_grace_s: float = DEFAULT_CLOSE_GRACE_S
-
-
-def shipped_suites() -> list[str]:
-    """Return the names of the suites that come with the project."""
-    folder = resources.files("bench.suites")
-    return sorted(
-        entry.name.removesuffix(".toml")
-        for entry in folder.iterdir()
-        if entry.name.endswith(".toml")
-    )
-
-
-def load_suite(name: str) -> Suite:
-    """Return a shipped suite by its name, or one from a TOML file.
-
-    Raises SuiteError with the file, the line or key, and what was expected.
-    """
-    if name in shipped_suites():
-        text = (resources.files("bench.suites") / f"{name}.toml").read_text("utf-8")
-        return parse_suite(text, f"{name}.toml", name)
-    path = Path(name)
-    if path.suffix != ".toml":
-        raise SuiteError(
-            f"no suite {name!r}; expected one of: {', '.join(shipped_suites())}, "
-            "or the path of a .toml file"
-        )
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
-        raise SuiteError(f"{name}: cannot be read: {reason}") from None
-    return parse_suite(text, name, path.stem)
-
-
-def parse_suite(text: str, file: str, name: str) -> Suite:
-    """Return the suite that a TOML text describes."""
-    try:
-        table = msgspec.convert(tomllib.loads(text), SuiteTable)
-    except tomllib.TOMLDecodeError as error:
-        raise SuiteError(f"{file}: not TOML: {error}") from None
-    except msgspec.ValidationError as error:
-        raise SuiteError(f"{file}: {error}") from None
-    cells: list[Cell] = []
-    for number, cell in enumerate(table.cell, start=1):
-        try:
-            cells += _expand(cell)
-        except SuiteError as error:
-            raise SuiteError(f"{file}: cell {number}: {error}") from None
-    suite = Suite(
-        name=name,
-        cells=with_unmarked_twins(cells),
-        sessions=table.sessions,
-        calls=table.calls,
-        warmups=table.warmups,
-        timeout_s=table.timeout_s,
-        close_grace_s=table.close_grace_s,
-        description=table.description,
-    )
-    return checked(suite, file)
+def default_revision(transport: str) -> str:
+    """Return the revision that a transport has unless told otherwise."""
+    return "2024-11-05" if transport == "sse" else DEFAULT_REVISION
 
 
 def checked(suite: Suite, where: str) -> Suite:
@@ -206,19 +201,7 @@ def checked(suite: Suite, where: str) -> Suite:
     for name, limit_s in (("timeout_s", suite.timeout_s), ("close_grace_s", suite.close_grace_s)):
         if not 0.001 <= limit_s <= 86_400:
             raise SuiteError(f"{where}: {name} is {limit_s}; expected 0.001 to 86400 seconds")
-    labels: dict[str, str] = {}
-    for cell in suite.cells:
-        if labels.setdefault(cell.target.name, cell.target.label) != cell.target.label:
-            raise SuiteError(
-                f"{where}: two different commands are called {cell.target.name!r}; "
-                "give one of them another name"
-            )
-    names = [cell.name for cell in suite.cells]
-    for name in names:
-        if names.count(name) > 1:
-            raise SuiteError(
-                f"{where}: two cells are called {name!r}; give one of them another name"
-            )
+    _refuse_ambiguous_names(suite, where)
     return suite
 
 
@@ -226,33 +209,38 @@ def make_cell(
     target: Target,
     tool: str,
     *,
+    transport: str = "stdio",
+    client: str | None = None,
     arguments: dict[str, Any] | None = None,
     payload_bytes: int | None = None,
-    revision: str = DEFAULT_REVISION,
+    revision: str | None = None,
     marks: bool = True,
+    wire: Wire | None = None,
+    capabilities: Iterable[str] = (),
+    answer_input: bool = False,
 ) -> Cell:
     """Return a cell, checked, with the defaults filled in."""
-    if revision not in REVISIONS:
-        raise SuiteError(f"no revision {revision!r}; expected one of: {', '.join(REVISIONS)}")
     if payload_bytes is not None and payload_bytes < 1:
         raise SuiteError(f"payload_bytes is {payload_bytes}; expected 1 or more")
-    pipe = target.label == f"serve {PIPE_SERVER}"
-    if pipe:
-        tool, marks = "echo", False
-        payload_bytes = payload_bytes or PIPE_PAYLOAD_BYTES
+    if transport == "pipe":
+        tool, payload_bytes = "echo", payload_bytes or PIPE_PAYLOAD_BYTES
     elif tool == "echo" and payload_bytes is None and not arguments:
         payload_bytes = PIPE_PAYLOAD_BYTES
     given = ARGUMENTS.get(tool, {}) if arguments is None else arguments
-    return Cell(
+    cell = Cell(
         target=target,
-        transport="pipe" if pipe else "stdio",
-        revision=revision,
-        client="raw",
+        transport=transport,
+        revision=revision or default_revision(transport),
+        client=client or own_client(transport),
         handler=tool,
         arguments=_json(given),
         payload_bytes=payload_bytes,
-        marks=marks,
+        wire=wire or Wire(),
+        capabilities=tuple(capabilities),
+        answer_input=answer_input,
     )
+    _check(cell)
+    return replace(cell, marks=marks and cell.markable and target.marks)
 
 
 def with_unmarked_twins(cells: Iterable[Cell]) -> tuple[Cell, ...]:
@@ -277,26 +265,100 @@ def without_marks(suite: Suite) -> Suite:
     return replace(suite, cells=tuple({cell.name: cell for cell in plain}.values()))
 
 
-def _expand(table: CellTable) -> list[Cell]:
-    given: list[int] = _list(table.payload_bytes)
-    payloads: Sequence[int | None] = given or [None]
-    combinations = itertools.product(
-        _targets(table),
-        _list(table.tool),
-        payloads,
-        _list(table.revision),
-    )
-    return [
-        make_cell(
-            target,
-            tool,
-            arguments=table.arguments,
-            payload_bytes=payload_bytes,
-            revision=revision,
-            marks=table.marks,
+def only(suite: Suite, filters: Iterable[str]) -> Suite:
+    """Return the suite with the cells that fit one of the filters.
+
+    A filter is ``field=value,field=value``: all of its parts must fit.
+    """
+    alternatives = [_parsed(text) for text in filters]
+    if not alternatives:
+        return suite
+    kept = tuple(cell for cell in suite.cells if any(_fits(cell, one) for one in alternatives))
+    if not kept:
+        raise SuiteError(f"--only: no cell of suite {suite.name!r} fits; see mcp-latency suites")
+    return replace(suite, cells=kept)
+
+
+def _parsed(text: str) -> dict[str, str]:
+    known = Cell(Target("", (), ""), "stdio", "", "", "").fields()
+    parts: dict[str, str] = {}
+    for part in text.split(","):
+        name, equals, value = part.strip().partition("=")
+        if not equals or name not in known:
+            raise SuiteError(
+                f"--only: {part.strip()!r} is no filter; expected FIELD=VALUE with one of: "
+                f"{', '.join(known)}"
+            )
+        parts[name] = value
+    return parts
+
+
+def _fits(cell: Cell, parts: dict[str, str]) -> bool:
+    fields = cell.fields()
+    return all(str(fields[name]) == value for name, value in parts.items())
+
+
+def _check(cell: Cell) -> None:
+    """Raise SuiteError for a combination that does not exist."""
+    clients = [client for transport, client in ARMS if transport == cell.transport]
+    if not clients:
+        known = ", ".join(dict.fromkeys(transport for transport, _ in ARMS))
+        raise SuiteError(f"no transport {cell.transport!r}; expected one of: {known}")
+    if cell.client not in clients:
+        raise SuiteError(
+            f"transport {cell.transport!r} has no client {cell.client!r}; it has: "
+            f"{', '.join(clients)}"
         )
-        for target, tool, payload_bytes, revision in combinations
-    ]
+    _check_revision(cell)
+    wire = cell.wire
+    if wire.reopen not in REOPEN:
+        raise SuiteError(f"reopen is {wire.reopen!r}; expected one of: {', '.join(REOPEN)}")
+    if wire != Wire() and cell.transport not in ("http", "sse", "rest"):
+        raise SuiteError(f"{', '.join(wire.words)}: only for cells over HTTP")
+    if wire.reopen != "nothing" and (cell.transport, cell.client) != ("http", "raw"):
+        raise SuiteError(f"reopen = {wire.reopen!r} is for the raw client over http")
+    if (wire.tls or wire.socket == "unix") and cell.client != "raw":
+        raise SuiteError("tls and Unix sockets are for the raw client")
+
+
+def _check_revision(cell: Cell) -> None:
+    revision = cell.revision
+    if revision != AUTO and revision not in REVISIONS:
+        raise SuiteError(
+            f"no revision {revision!r}; expected one of: {', '.join(REVISIONS)}, {AUTO}"
+        )
+    if not cell.speaks_mcp:
+        return
+    if cell.client != "raw" and cell.transport != "sse" and revision not in LIBRARY_REVISIONS:
+        raise SuiteError(
+            f"client {cell.client!r} cannot be told to offer {revision}; it can: "
+            f"{', '.join(sorted(LIBRARY_REVISIONS))}"
+        )
+    stateless = era(revision) is Era.STATELESS
+    if cell.transport == "sse" and stateless:
+        raise SuiteError(f"transport 'sse' has no revision {revision}: it opens with a handshake")
+    if cell.wire.reopen == "session" and stateless:
+        raise SuiteError(f"revision {revision} has no sessions to open anew")
+
+
+def _refuse_ambiguous_names(suite: Suite, where: str) -> None:
+    commands: dict[str, tuple[str, ...]] = {}
+    for cell in suite.cells:
+        target = cell.target
+        # Shipped servers are told apart by transport and options; commands only by their name.
+        if target.label.startswith("serve ") or target.label == "in process":
+            continue
+        if commands.setdefault(target.name, target.argv) != target.argv:
+            raise SuiteError(
+                f"{where}: two different commands are called {target.name!r}; "
+                "give one of them another name"
+            )
+    names = [cell.name for cell in suite.cells]
+    for name in names:
+        if names.count(name) > 1:
+            raise SuiteError(
+                f"{where}: two cells are called {name!r}; give one of them another name"
+            )
 
 
 def _json(arguments: dict[str, Any]) -> str:
@@ -304,34 +366,6 @@ def _json(arguments: dict[str, Any]) -> str:
         return json.dumps(arguments, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
         raise SuiteError(f"arguments have no form in JSON: {error}") from None
-
-
-def _targets(table: CellTable) -> list[Target]:
-    if (table.server is None) == (table.command is None):
-        raise SuiteError("expected either server (a shipped one) or command, not both")
-    if table.command is not None:
-        targets = [command(table.command, table.name)]
-    else:
-        targets = [shipped(name) for name in _list(table.server)]
-        if table.name is not None:
-            if len(targets) > 1:
-                raise SuiteError("name is for one server; expected one, or no name")
-            targets = [replace(targets[0], name=table.name)]
-    return [
-        replace(
-            target,
-            passed=dict(table.env),
-            inherited=tuple(table.inherit_environ),
-            cwd=table.cwd,
-        )
-        for target in targets
-    ]
-
-
-def _list(value: T | list[T] | None) -> list[T]:
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]
 
 
 def _arguments(cell: Cell) -> dict[str, Any]:

@@ -25,28 +25,21 @@ Where the marks are (only when asked for; otherwise the SDK's own ``stdio_server
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import suppress
-from functools import wraps
-from io import TextIOWrapper
-from typing import Any, Literal
+from typing import Any
 
-import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError as SdkToolError
 from mcp.server.mcpserver.tools import Tool as SdkTool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
-from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, InputRequiredResult, TextContent
 from pydantic import ConfigDict, Field, ValidationError, create_model
 
-from bench import marks
 from servers import VERSION
 from servers.errors import ToolError
+from servers.marked import stdio_streams, tool_body
+from servers.pydantic_arguments import arguments_of, sentence
 from servers.tools import TOOLS, Tool
-
-_SCALARS: dict[str, type] = {"string": str, "integer": int, "number": float}
 
 
 class TicketServer(MCPServer[Any]):
@@ -68,51 +61,15 @@ class TicketServer(MCPServer[Any]):
             if name not in TOOLS:
                 raise MCPError(INVALID_PARAMS, f"Unknown tool: {name}") from error
             if isinstance(cause, ValidationError):
-                flaws = "; ".join(
-                    f"{'.'.join(map(str, flaw['loc']))}: {flaw['msg']}" for flaw in cause.errors()
-                )
-                message = f"Invalid arguments for {name}: {flaws}"
-                raise MCPError(INVALID_PARAMS, message) from error
+                raise MCPError(INVALID_PARAMS, sentence(name, cause)) from error
             raise
 
     async def run_stdio_async(self) -> None:
         """Serve stdio, with marks around the streams where they are asked for."""
-        if not marks.active:
-            await super().run_stdio_async()
-            return
         # The base class has no way to pass streams on, hence its three lines again.
         server = self._lowlevel_server
-        async with stdio_server(*_marked_streams()) as (incoming, outgoing):
+        async with stdio_streams() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
-
-
-class _Text(TextIOWrapper):
-    """The SDK's text layer over a standard stream, which stays open when the layer goes."""
-
-    def close(self) -> None:
-        with suppress(ValueError):  # closed before
-            self.detach()
-
-
-class _MarkedInput(_Text):
-    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # as in typeshed
-        line = super().readline(size)
-        if line:
-            marks.mark(marks.RECEIVED)
-        return line
-
-
-class _MarkedOutput(anyio.AsyncFile[str]):
-    async def write(self, b: Any) -> int:
-        marks.mark(marks.REPLY)
-        return await super().write(b)
-
-
-def _marked_streams() -> tuple[anyio.AsyncFile[str], anyio.AsyncFile[str]]:
-    # Encoding and error handling as in stdio_server(), so that both paths do the same work.
-    stdin = _MarkedInput(sys.stdin.buffer, encoding="utf-8", errors="replace")
-    stdout = _Text(sys.stdout.buffer, encoding="utf-8")
-    return anyio.wrap_file(stdin), _MarkedOutput(stdout)
 
 
 class _Arguments(ArgModelBase):
@@ -123,42 +80,17 @@ class _Arguments(ArgModelBase):
 
 def _argument_model(tool: Tool) -> type[ArgModelBase]:
     """Make the SDK's model of a tool's arguments from its schema."""
-    required = tool.input_schema.get("required", ())
-    fields: dict[str, Any] = {}
-    for name, schema in tool.input_schema["properties"].items():
-        kind: Any = Literal[tuple(schema["enum"])] if "enum" in schema else _SCALARS[schema["type"]]
-        default = ... if name in required else schema.get("default")
-        bounds = {"ge": schema.get("minimum"), "le": schema.get("maximum")}
-        fields[name] = (kind, Field(default, **bounds))
+    fields: dict[str, Any] = {
+        name: (argument.kind, Field(argument.default, **argument.bounds))
+        for name, argument in arguments_of(tool).items()
+    }
     model: type[ArgModelBase] = create_model(f"{tool.name}Arguments", __base__=_Arguments, **fields)
     return model
 
 
-def _body(function: Callable[..., str], sync: bool) -> Callable[..., Any]:
-    """Make a tool's function what the SDK is to call: async or not, with marks or without."""
-
-    @wraps(function)
-    def marked(**arguments: Any) -> str:
-        marks.mark(marks.HANDLER_START)
-        try:
-            return function(**arguments)
-        finally:
-            marks.mark(marks.HANDLER_END)
-
-    inner = marked if marks.active else function
-    if sync:
-        return inner
-
-    @wraps(function)
-    async def coroutine(**arguments: Any) -> str:
-        return inner(**arguments)
-
-    return coroutine
-
-
 def _sdk_tool(tool: Tool, sync: bool) -> SdkTool:
     made = SdkTool.from_function(
-        _body(tool.function, sync),
+        tool_body(tool.function, sync),
         name=tool.name,
         description=tool.description,
         structured_output=False,

@@ -13,7 +13,7 @@ import pytest
 import bench
 from bench.errors import ResultFileError, SuiteError
 from bench.storage import load, save
-from bench.suite import parse_suite
+from bench.suite_file import parse_suite
 from tests.make_results import make_result
 
 if TYPE_CHECKING:

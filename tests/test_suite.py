@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from bench import suite as suites
+from bench import suite_file as suites
 from bench.errors import SuiteError
-from bench.suite import parse_suite
+from bench.suite_file import parse_suite
 from bench.target import command, parse_variables, shipped
 
 SERVER = '[[cell]]\nserver = "minimal"\n'
@@ -66,8 +66,8 @@ def test_a_payload_becomes_the_argument_of_that_size() -> None:
             '[[cell]]\nserver = "nope"\n',
             r"cell 1: no shipped server 'nope'; expected one of: floor",
         ),
-        ("[[cell]]\n", r"cell 1: expected either server"),
-        (SERVER + 'command = "x"\n', r"cell 1: expected either server"),
+        ("[[cell]]\n", r"cell 1: expected server"),
+        (SERVER + 'command = "x"\n', r"cell 1: expected server"),
         (SERVER + 'revision = "2020-01-01"\n', r"no revision '2020-01-01'; expected one of"),
         (SERVER + "payload_bytes = 0\n", r"payload_bytes is 0"),
         (SERVER + SERVER, r"two cells are called 'stdio/minimal/noop'"),

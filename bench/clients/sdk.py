@@ -26,11 +26,7 @@ class SdkLibrary(Library):
 
     def client(self) -> Any:
         """See :class:`~bench.clients.library.Library`."""
-        if self._revision == AUTO:
-            mode = "auto"
-        else:
-            mode = self._revision if era(self._revision) is Era.STATELESS else "legacy"
-        return Client(self._target(), mode=mode, cache=None)
+        return Client(self._target(), mode=mode_of(self._revision), cache=None)
 
     async def list_tools(self, client: Any) -> int:
         """See :class:`~bench.clients.library.Library`."""
@@ -54,6 +50,13 @@ class SdkLibrary(Library):
     def refused(self, error: Exception) -> bool:
         """See :class:`~bench.clients.library.Library`."""
         return isinstance(error, MCPError)
+
+
+def mode_of(revision: str) -> Any:
+    """Return what the SDK's client calls the way in which a revision comes about."""
+    if revision == AUTO:
+        return "auto"
+    return revision if era(revision) is Era.STATELESS else "legacy"
 
 
 def stdio_peer(context: Context, env: Mapping[str, str]) -> LibraryPeer:

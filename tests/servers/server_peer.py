@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import select
@@ -10,6 +11,8 @@ import sys
 import threading
 import time
 from typing import Any
+
+import pytest
 
 from servers import SERVERS
 
@@ -86,6 +89,12 @@ class Peer:
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:
                 stream.close()
+
+
+def skip_if_not_installed(name: str) -> None:
+    """Skip a test of fastmcp where it is not installed, without importing all of it."""
+    if "fastmcp" in name and importlib.util.find_spec("fastmcp") is None:
+        pytest.skip("fastmcp is not installed")
 
 
 def command(name: str, *options: str) -> list[str]:

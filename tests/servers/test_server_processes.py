@@ -22,7 +22,7 @@ from mcp_types import (
     InitializeRequestParams,
     InitializeResult,
 )
-from server_peer import WAIT_S, Peer, command
+from server_peer import WAIT_S, Peer, command, skip_if_not_installed
 
 from bench import marks
 from bench.marks import Mark
@@ -46,13 +46,14 @@ class Marked:
         return [Mark(mark) for mark, _ in marks.read(self._path)[before:]]
 
 
-@pytest.fixture(scope="module", params=["minimal", "sdk", "sdk-sync"])
+@pytest.fixture(scope="module", params=["minimal", "sdk-lowlevel", "sdk", "sdk-sync", "fastmcp"])
 def server(
     request: pytest.FixtureRequest,
     start: Callable[..., Peer],
     database: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Marked]:
+    skip_if_not_installed(request.param)
     path = tmp_path_factory.mktemp("marks") / "marks"
     marks.create(path, capacity=1000)
     environment = {
@@ -250,11 +251,15 @@ def parameters(name: str, *options: str, **environment: str) -> StdioServerParam
         ("minimal", "auto", "2026-07-28"),
         ("sdk", "legacy", "2025-11-25"),
         ("sdk-sync", "2026-07-28", "2026-07-28"),
+        ("sdk-lowlevel", "auto", "2026-07-28"),
+        ("fastmcp", "legacy", "2025-11-25"),
     ],
 )
 def test_the_official_client_lists_calls_and_is_refused(
     name: str, mode: str, revision: str, database: Path
 ) -> None:
+    skip_if_not_installed(name)
+
     async def session() -> None:
         target = parameters(name, **{tickets.ENVIRONMENT_VARIABLE: str(database)})
         with anyio.fail_after(WAIT_S):
