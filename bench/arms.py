@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bench.clients.base import Context, Peer
+from bench.errors import SessionError
 from bench.protocol.revisions import DEFAULT_REVISION, Era, era
 from bench.spec import SessionSpec
 from bench.trace import TracedTransport
@@ -158,6 +159,17 @@ def _fastmcp_http(context: Context, env: Mapping[str, str], trace_fd: int | None
     return http_peer(context, served, str(url))
 
 
+def _grpc(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
+    try:
+        from bench.clients.grpc import GrpcPeer
+    except ImportError:
+        text = "the grpc arm needs the package grpcio: pip install '.[grpc]'"
+        raise SessionError("start", "not_installed", text) from None
+
+    served, _ = _served(context, env)
+    return GrpcPeer(context, served)
+
+
 ARMS: dict[tuple[str, str], Callable[[Context, Mapping[str, str], int | None], Peer]] = {
     ("stdio", "raw"): _stdio,
     ("pipe", "raw"): _pipe,
@@ -170,5 +182,6 @@ ARMS: dict[tuple[str, str], Callable[[Context, Mapping[str, str], int | None], P
     ("sse", "sdk"): _sdk_sse,
     ("stdio", "fastmcp"): _fastmcp_stdio,
     ("http", "fastmcp"): _fastmcp_http,
+    ("grpc", "raw"): _grpc,
 }
 """Transport and client -> how to make the peer."""
