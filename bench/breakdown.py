@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from bench import stats
 from bench.phases import Phase
-from bench.protocol.revisions import DEFAULT_REVISION
 from bench.results import CellResult, Nanoseconds, Result, Session
 from bench.stats import Estimate
+
+LISTENING = ("http", "sse", "rest", "grpc")
+"""Transports whose server may be running before the session begins."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,19 @@ class Rung:
 
 
 @dataclass(frozen=True)
+class CostLine:
+    """What ``n`` calls in one session cost: ``setup_ns + n × call_ns``, both means."""
+
+    label: str
+    setup_ns: float
+    call_ns: float
+
+    def cost_ns(self, n: float) -> float:
+        """Return the cost of a session with ``n`` calls."""
+        return self.setup_ns + n * self.call_ns
+
+
+@dataclass(frozen=True)
 class MarkingCost:
     """What writing marks adds to a call: the same cell with and without, paired by round."""
 
@@ -82,12 +97,13 @@ def setup_groups(result: Result) -> list[CellResult]:
     """
     groups: dict[tuple[object, ...], list[CellResult]] = {}
     for cell in result.cells:
-        key = tuple(
-            cell.fields.get(name)
-            for name in ("transport", "server", "command", "revision", "client")
-        )
+        key = (cell.reach, cell.fields.get("command"))
         groups.setdefault(key, []).append(cell)
-    return [_merged(cells) for cells in groups.values() if any(cell.sessions for cell in cells)]
+    return [
+        _merged(cells)
+        for cells in groups.values()
+        if any(s.setup for c in cells for s in c.sessions)
+    ]
 
 
 def setup(cell: CellResult) -> Breakdown | None:
@@ -159,8 +175,55 @@ def ladder(result: Result) -> list[Rung]:
         if total is None:
             continue
         increment = _increment(rungs[-1].cell, cell) if rungs else None
-        rungs.append(Rung(cell, f"{cell.transport}/{cell.server}", total, increment))
+        rungs.append(Rung(cell, cell.reach, total, increment))
     return rungs
+
+
+def cost_lines(result: Result, handler: str, server: str | None = None) -> list[CostLine]:
+    """Return the cost of N calls for each way to reach one server with one handler over MCP.
+
+    A server that listens may be running already: then nobody waits for its start, and a second
+    line, "(running)", leaves ``spawn`` and ``boot`` out.
+    """
+    lines: dict[str, CostLine] = {}
+    for cell in result.cells:
+        phases, bill = call_phases(cell), setup(cell)
+        wanted = cell.handler == handler and server in (None, cell.server) and session_by_wire(cell)
+        if not wanted or phases is None or bill is None or cell.reach in lines:
+            continue
+        call_ns = phases.total.value
+        lines[cell.reach] = CostLine(cell.reach, bill.total.value, call_ns)
+        if cell.transport in LISTENING:
+            started = (bill.parts.get(phase) for phase in (Phase.SPAWN, Phase.BOOT))
+            started_ns = sum(part.value for part in started if part is not None)
+            label = f"{cell.reach} (running)"
+            lines[label] = CostLine(label, bill.total.value - started_ns, call_ns)
+    return list(lines.values())
+
+
+def session_by_wire(cell: CellResult) -> bool:
+    """Whether a cell is an MCP session over a wire, called by the thin client."""
+    return cell.transport in ("stdio", "http", "sse") and cell.client == "raw"
+
+
+def crossings(lines: Sequence[CostLine]) -> list[tuple[float, CostLine, CostLine]]:
+    """Return where the cheapest line changes: the number of calls, the old one, the new one."""
+    if not lines:
+        return []
+    found: list[tuple[float, CostLine, CostLine]] = []
+    n, best = 0.0, min(lines, key=lambda line: (line.setup_ns, line.call_ns))
+    while True:
+        later = [
+            ((line.setup_ns - best.setup_ns) / (best.call_ns - line.call_ns), line)
+            for line in lines
+            if line.call_ns < best.call_ns
+        ]
+        later = [(at, line) for at, line in later if at >= n]
+        if not later:
+            return found
+        n, following = min(later, key=lambda pair: (pair[0], pair[1].call_ns))
+        found.append((n, best, following))
+        best = following
 
 
 def marking_costs(result: Result) -> list[MarkingCost]:
@@ -184,10 +247,9 @@ def marking_costs(result: Result) -> list[MarkingCost]:
 
 def _merged(cells: Sequence[CellResult]) -> CellResult:
     first = cells[0]
-    name = f"{first.transport}/{first.server}"
-    if first.fields.get("revision") not in (None, DEFAULT_REVISION):
-        name += f"/{first.fields['revision']}"
-    return CellResult(name, first.fields, [session for cell in cells for session in cell.sessions])
+    return CellResult(
+        first.reach, first.fields, [session for cell in cells for session in cell.sessions]
+    )
 
 
 def _one(value: int) -> Nanoseconds:
@@ -256,13 +318,12 @@ def _rungs(result: Result) -> list[CellResult]:
     mcp = [cell for cell in usable if cell.transport != "pipe"]
     handlers = [cell.handler for cell in mcp]
     handler = "noop" if "noop" in handlers else next(iter(handlers), None)
-    by_server: dict[tuple[str, str], CellResult] = {}
+    by_reach: dict[str, CellResult] = {}
     for cell in [c for c in mcp if c.handler == handler]:
-        key = (cell.transport, cell.server)
-        if key not in by_server or not cell.marked:
-            by_server[key] = cell
+        if cell.reach not in by_reach or not cell.marked:
+            by_reach[cell.reach] = cell
     pipes = [cell for cell in usable if cell.transport == "pipe"][:1]
-    rungs = [*pipes, *by_server.values()]
+    rungs = [*pipes, *by_reach.values()]
     return sorted(rungs, key=lambda c: float(np.median(np.concatenate(c.totals()))))
 
 

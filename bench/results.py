@@ -111,6 +111,17 @@ class CellResult:
         return str(self.fields["transport"])
 
     @property
+    def client(self) -> str:
+        """Who calls."""
+        return str(self.fields.get("client", "raw"))
+
+    @property
+    def reach(self) -> str:
+        """The name of the cell without its handler: how the target is reached."""
+        transport, server, _, *rest = self.name.split("/")
+        return "/".join([transport, server, *(word for word in rest if word != "no-marks")])
+
+    @property
     def marked(self) -> bool:
         """Whether the server of this cell wrote marks."""
         return any(session.marked for session in self.sessions)

@@ -20,7 +20,7 @@ from bench.arms import make_peer
 from bench.clients.base import Context, Peer
 from bench.clock import IDLE, Watch, cpu_ns, now_ns
 from bench.errors import ClockError, PeerClosed, SessionError, TimedOut
-from bench.exchange import Kind
+from bench.exchange import WIDTH, Kind
 from bench.notices import HARMLESS, POLLUTION, Notices
 from bench.phases import Phase
 from bench.probes import marks as mark_probe
@@ -115,6 +115,7 @@ def _call(spec: SessionSpec, peer: Peer, record: Record, progress: Progress) -> 
     for done, kind in enumerate(kinds(spec), start=1):
         rows.extend(exchange(kind).row())
         progress.exchanges(done)
+    record.facts["exchanges"] = len(rows) // WIDTH
     record.facts["calls_wall_ns"] = now_ns() - wall_ns
     record.facts["client_cpu_ns"] = cpu_ns() - used_ns
     gc.enable()

@@ -6,11 +6,22 @@ shows a window, needs a display, or changes matplotlib's global state.
 
 from __future__ import annotations
 
+from bench.charts.amortisation import amortisation
 from bench.charts.calls import call_breakdown
 from bench.charts.distribution import ecdf
 from bench.charts.files import save_all
 from bench.charts.ladder import ladder
 from bench.charts.setup import waterfall
+from bench.charts.side_by_side import side_by_side
 from bench.charts.style import style
 
-__all__ = ["call_breakdown", "ecdf", "ladder", "save_all", "style", "waterfall"]
+__all__ = [
+    "amortisation",
+    "call_breakdown",
+    "ecdf",
+    "ladder",
+    "save_all",
+    "side_by_side",
+    "style",
+    "waterfall",
+]

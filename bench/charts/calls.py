@@ -51,5 +51,5 @@ def _numbers(calls: Calls) -> str:
 
 def _phases(found: list[tuple[CellResult, Calls]]) -> list[Phase]:
     there = {phase for _, calls in found for phase in calls.breakdown.parts}
-    order = [*CALL[:-1], Phase.SERVER, CALL[-1]]
+    order = [Phase.REOPEN, *CALL[:-1], Phase.SERVER, CALL[-1]]
     return [phase for phase in order if phase in there]

@@ -10,10 +10,12 @@ from matplotlib.figure import Figure
 
 from bench import breakdown
 from bench.charts import style
+from bench.charts.amortisation import amortisation
 from bench.charts.calls import call_breakdown
 from bench.charts.distribution import ecdf
 from bench.charts.ladder import ladder
 from bench.charts.setup import waterfall
+from bench.charts.side_by_side import side_by_side
 from bench.results import Result
 
 DOTS_PER_INCH = 200
@@ -34,6 +36,10 @@ def save_all(
     }
     if len(breakdown.ladder(result)) > 1:
         charts["ladder"] = lambda: ladder(result)
+    if any(cell.transport in breakdown.LISTENING for cell in result.cells):
+        charts["setup-after-boot"] = lambda: waterfall(result, after_boot=True)
+        charts["side-by-side"] = lambda: side_by_side(result)
+        charts["cost-of-calls"] = lambda: amortisation(result)
     files = []
     for name, draw in charts.items():
         path = folder / f"{name}.{format_}"

@@ -181,10 +181,24 @@ def note_rows(ax: Axes, notes: Sequence[str], heading: str) -> None:
     )
 
 
-def title_and_legend(ax: Axes, title: str, phases: Sequence[Phase]) -> None:
-    """Put the colours of the phases between the axis and its title, where they cover no data."""
-    columns = len(phases) if len(phases) <= 5 else 4
-    lines = -(-len(phases) // columns)
+def legend_lines(phases: Sequence[Phase]) -> int:
+    """Return how many lines the colours of the phases take."""
+    return -(-len(phases) // _legend_columns(phases))
+
+
+def _legend_columns(phases: Sequence[Phase]) -> int:
+    return max(len(phases), 1) if len(phases) <= 5 else 4
+
+
+def title_and_legend(
+    ax: Axes, title: str, phases: Sequence[Phase], lines: int | None = None
+) -> None:
+    """Put the colours of the phases between the axis and its title, where they cover no data.
+
+    ``lines`` is the room to leave for them, where the titles of two axes are to be level.
+    """
+    columns = _legend_columns(phases)
+    lines = lines or legend_lines(phases)
     ax.legend(
         handles=[Patch(facecolor=COLOURS[phase], label=phase.value) for phase in phases],
         loc="lower right",

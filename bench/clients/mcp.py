@@ -64,6 +64,8 @@ class McpPeer(TransportPeer):
             self._handshake(timeline)
         self._list_tools(timeline)
         self._prepare_calls()
+        self.facts["setup_messages_sent"] = self.client.messages_sent
+        self.facts["setup_messages_received"] = self.client.messages_received
         return timeline
 
     def exchange(self, kind: Kind) -> Exchange:

@@ -10,7 +10,7 @@ from bench.render.tables import Table
 from bench.render.units import duration
 from bench.results import Result
 
-_WIDTH_OF_A_FILE = 200
+_WIDTH_OF_A_FILE = 400
 
 
 def print_report(result: Result, tables: Sequence[Table]) -> None:
