@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bench.clients.base import Context, Peer
 from bench.errors import SessionError
+from bench.phases import Phase
 from bench.protocol.revisions import DEFAULT_REVISION, Era, era
 from bench.spec import SessionSpec
 from bench.trace import TracedTransport
@@ -103,6 +104,21 @@ def _http(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Pee
     return HttpMcpPeer(context, transport, binding, _traced(transport, trace_fd))
 
 
+def _sse(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
+    from bench.clients.mcp_sse import SseMcpPeer
+    from bench.protocol.http_sse import SseBinding
+    from bench.transports.sse import SseTransport
+
+    spec = context.spec
+    if era(spec.revision) is not Era.HANDSHAKE:
+        text = f"HTTP+SSE cannot carry revision {spec.revision}; expected one with a handshake"
+        raise SessionError(Phase.SPAWN, "unsupported", text)
+    served, url = _served(context, env)
+    binding = SseBinding(url, spec.headers, spec.revision)
+    transport = SseTransport(served, binding, context.notices, limit_bytes=spec.limit_bytes)
+    return SseMcpPeer(context, served, binding, _traced(transport, trace_fd))
+
+
 def _rest(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
     from bench.clients.rest import RestPeer
     from bench.protocol.http import HttpBinding
@@ -174,6 +190,7 @@ ARMS: dict[tuple[str, str], Callable[[Context, Mapping[str, str], int | None], P
     ("stdio", "raw"): _stdio,
     ("pipe", "raw"): _pipe,
     ("http", "raw"): _http,
+    ("sse", "raw"): _sse,
     ("rest", "raw"): _rest,
     ("inproc", "direct"): _inproc,
     ("memory", "sdk"): _memory,

@@ -39,6 +39,10 @@ CATALOGUE: Final[dict[str, str]] = {
     "exit_code": "the server ended with {how}",
     "connection_not_reused": "the server closes the connection after its answer",
     "connection_ended": "the server closed an idle connection; another one was opened",
+    "not_accepted": (
+        "a call was answered on the event stream, but its POST was not accepted (HTTP 202) "
+        "within {limit_s:g} s after that"
+    ),
     "session_expired": "the server no longer knew our session; it was opened again, outside calls",
     "tool_error": "the tool answered isError: {text}",
     "rpc_error": "the call was answered with an error: {text}",

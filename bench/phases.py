@@ -81,7 +81,7 @@ MEANING: dict[Phase, str] = {
     Phase.RESOLVE: "name lookup",
     Phase.CONNECT: "TCP or Unix socket connection",
     Phase.TLS: "TLS handshake",
-    Phase.DISCOVER: "server/discover, sent and answered",
+    Phase.DISCOVER: "server/discover, or over HTTP+SSE the endpoint, learned",
     Phase.INITIALIZE: "initialize, from the server's first read until its answer is parsed",
     Phase.INITIALIZED: "notifications/initialized, until the kernel took it",
     Phase.TOOLS_LIST: "tools/list, all pages",

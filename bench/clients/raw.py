@@ -54,6 +54,7 @@ class RawClient:
         self.bytes_sent = 0
         self.bytes_received = 0
         self._watch = watch
+        self._accepted_ns: Callable[[], int] | None = getattr(transport, "accepted_ns", None)
         self._abandoned: dict[int, int] = {}
 
     def exchange(
@@ -97,6 +98,8 @@ class RawClient:
             return self._give_up(request_id, Exchange(kind, encode_ns, sent_ns, len(frame)))
         watch.started_ns = IDLE
         done.received_ns, done.decoded_ns, done.start_ns = received_ns, decoded_ns, start_ns
+        if self._accepted_ns is not None:
+            done.accepted_ns = self._accepted_ns()
         done.response_bytes = transport.size_bytes(line)
         done.outcome = judge(answer)
         self._count_sent(frame)

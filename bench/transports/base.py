@@ -33,7 +33,11 @@ class Ending:
 
 
 class Transport(Protocol):
-    """The byte mover under a client. All waits are limited by the session's watch."""
+    """The byte mover under a client. All waits are limited by the session's watch.
+
+    One that confirms a request apart from its answer also has ``accepted_ns()``, asked for after
+    the clock of a call has stopped: when the last request was confirmed, 0 where it was not.
+    """
 
     def open(self, step: Callable[[str], None]) -> Timeline:
         """Start or reach the peer, naming each step as it begins; return the phases so far."""
