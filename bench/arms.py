@@ -20,6 +20,7 @@ from bench.transports.diagnosis import PINGS
 from bench.transports.stdio import StdioTransport
 
 if TYPE_CHECKING:
+    from bench.protocol.framing import Framing
     from bench.protocol.http import Url
     from bench.transports.served import Served
 
@@ -34,7 +35,9 @@ def _traced(transport: Transport, trace_fd: int | None) -> Transport:
     return transport if trace_fd is None else TracedTransport(transport, trace_fd)
 
 
-def _stdio_transport(spec: SessionSpec, env: Mapping[str, str], pings: int) -> StdioTransport:
+def _stdio_transport(
+    spec: SessionSpec, env: Mapping[str, str], pings: int, framing: Framing | None = None
+) -> StdioTransport:
     return StdioTransport(
         spec.argv,
         env,
@@ -42,6 +45,7 @@ def _stdio_transport(spec: SessionSpec, env: Mapping[str, str], pings: int) -> S
         limit_bytes=spec.limit_bytes,
         close_grace_s=spec.close_grace_s,
         pings=pings,
+        framing=framing,
     )
 
 
@@ -186,6 +190,16 @@ def _grpc(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Pee
     return GrpcPeer(context, served)
 
 
+def _lsp(context: Context, env: Mapping[str, str], trace_fd: int | None) -> Peer:
+    from bench.clients.lsp import LspPeer
+    from bench.probes.first_read import await_first_read
+    from bench.protocol.lsp import HeadFraming
+
+    framing = HeadFraming(context.spec.limit_bytes)
+    transport = _stdio_transport(context.spec, env, 0, framing)
+    return LspPeer(context, _traced(transport, trace_fd), partial(await_first_read, transport))
+
+
 ARMS: dict[tuple[str, str], Callable[[Context, Mapping[str, str], int | None], Peer]] = {
     ("stdio", "raw"): _stdio,
     ("pipe", "raw"): _pipe,
@@ -200,5 +214,6 @@ ARMS: dict[tuple[str, str], Callable[[Context, Mapping[str, str], int | None], P
     ("stdio", "fastmcp"): _fastmcp_stdio,
     ("http", "fastmcp"): _fastmcp_http,
     ("grpc", "raw"): _grpc,
+    ("lsp", "raw"): _lsp,
 }
 """Transport and client -> how to make the peer."""

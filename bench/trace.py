@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.transports.base import Arrival, Arrived, Transport
 
-_HTTP = (b"POST ", b"GET ", b"DELETE ")
+_HEADS = (b"POST ", b"GET ", b"DELETE ", b"Content-Length: ")
 
 
 class TracedTransport:
@@ -41,8 +41,8 @@ class TracedTransport:
 
 
 def _message(data: bytes) -> bytes:
-    """Return the message in what is sent, without the head of an HTTP request."""
-    if not data.startswith(_HTTP):
+    """Return the message in what is sent, without its head (HTTP, LSP)."""
+    if not data.startswith(_HEADS):
         return data
     head, _, body = data.partition(b"\r\n\r\n")
     return body or head.partition(b"\r\n")[0]

@@ -57,7 +57,12 @@ def amortisation(
         ax.set_xscale("log")
         ax.set_xlim(1, MOST_CALLS)
         _cost_axis(ax)
-        ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.15), ncols=2, borderaxespad=0)
+        ax.legend(
+            loc="upper left",
+            bbox_to_anchor=(0.0, -0.14 - 0.025 * len(crossings)),
+            ncols=2,
+            borderaxespad=0,
+        )
     return ax
 
 
@@ -73,7 +78,7 @@ def _in_words(
     first = crossings[0][1] if crossings else min(lines, key=lambda line: line.setup_ns)
     text = f"cheapest: {first.label}"
     for n, _, following in crossings:
-        text += f"; from {max(round(n + 0.5), 1):,} calls on {following.label}"
+        text += f"\nfrom {max(round(n + 0.5), 1):,} calls on: {following.label}"
     return text
 
 

@@ -114,7 +114,7 @@ class GrpcPeer:
     def explain(self, error: Exception, phase: str, done: int) -> SessionError:
         """Name what ended the session."""
         limit = f"within {self.context.spec.timeout_s:g} s (--timeout)"
-        silent = {
+        silent: dict[str, str] = {
             Phase.BOOT: f"the server did not accept a connection {limit}",
             Phase.CONNECT: f"the server accepts connections, but speaks no gRPC {limit}",
         }
@@ -122,7 +122,7 @@ class GrpcPeer:
             error,
             phase,
             closed=lambda said: self._served.why_closed(said, phase, done),
-            silent=lambda: silent.get(Phase(phase), f"no answer {limit}"),
+            silent=lambda: silent.get(phase, f"no answer {limit}"),
         )
 
     def _serialise(self, request: bytes) -> bytes:

@@ -7,6 +7,7 @@ basic/transports, stdio). Lines are cut on that byte alone: U+2028 and its kin a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 LINE_END = b"\n"
 DEFAULT_LIMIT_BYTES = 64 * 1024 * 1024
@@ -38,6 +39,26 @@ def size_on_wire(message: bytes | Oversized | Refused) -> int:
     if isinstance(message, Oversized):
         return message.size_bytes + 1
     return len(message) + (not message.endswith(LINE_END))
+
+
+class Framing(Protocol):
+    """Cuts a byte stream into whole messages, whatever the chunks that it comes in."""
+
+    limit_bytes: int
+
+    @property
+    def pending_bytes(self) -> int:
+        """How many bytes of an unfinished message have arrived."""
+
+    @property
+    def pending(self) -> bytes:
+        """The unfinished message so far, as far as it was kept."""
+
+    def feed(self, chunk: bytes) -> list[bytes | Oversized]:
+        """Take the next bytes; return the messages they complete."""
+
+    def size_on_wire(self, message: bytes | Oversized | Refused) -> int:
+        """Return how many bytes the message that was completed last took."""
 
 
 class LineFraming:
@@ -73,6 +94,10 @@ class LineFraming:
         if tail:
             self._hold(tail)
         return messages
+
+    def size_on_wire(self, message: bytes | Oversized | Refused) -> int:
+        """Return the size of a line with its end."""
+        return size_on_wire(message)
 
     def _hold(self, part: bytes) -> None:
         if self._dropped_bytes or self._held_bytes + len(part) > self.limit_bytes:

@@ -1,4 +1,4 @@
-"""stdio: one message per line over the pipes of a spawned server.
+"""stdio: messages over the pipes of a spawned server, one per line unless framed otherwise.
 
 One blocking read and one write per exchange; nothing else stands in the timed path.
 """
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from bench.clock import now_ns
 from bench.errors import PeerClosed, SessionError
 from bench.phases import Phase, Timeline
-from bench.protocol.framing import DEFAULT_LIMIT_BYTES, LineFraming, size_on_wire
+from bench.protocol.framing import DEFAULT_LIMIT_BYTES, Framing, LineFraming
 from bench.spec import DEFAULT_CLOSE_GRACE_S
 from bench.transports.base import Arrival, Arrived, Ending
 from bench.transports.diagnosis import server_ended, stdio_silence
@@ -25,7 +25,7 @@ READ_BYTES = 65536  # what a pipe of Linux holds
 
 
 class StdioTransport:
-    """Spawns a command and moves lines over its stdin and stdout."""
+    """Spawns a command and moves messages over its stdin and stdout: lines, without ``framing``."""
 
     def __init__(
         self,
@@ -36,16 +36,17 @@ class StdioTransport:
         limit_bytes: int = DEFAULT_LIMIT_BYTES,
         close_grace_s: float = DEFAULT_CLOSE_GRACE_S,
         pings: int = 0,
+        framing: Framing | None = None,
     ) -> None:
         self._argv = argv
         self._env = env
         self._cwd = cwd
         self._close_grace_s = close_grace_s
         self._pings = pings
-        self.framing = LineFraming(limit_bytes)
+        self.framing: Framing = LineFraming(limit_bytes) if framing is None else framing
         self.ready: deque[Arrival] = deque()
         self.process: ServerProcess | None = None
-        self._between_lines = True
+        self._lines = self._between_lines = framing is None
 
     def open(self, step: Callable[[str], None]) -> Timeline:
         """Spawn the server. Raises SessionError (spawn) where that fails."""
@@ -69,7 +70,7 @@ class StdioTransport:
             self._send_rest(memoryview(data)[written:])
 
     def receive(self) -> Arrival:
-        """Return the next line and the time at which its end was read."""
+        """Return the next message and the time at which its end was read."""
         if self.ready:
             return self.ready.popleft()
         while True:
@@ -90,8 +91,8 @@ class StdioTransport:
         self.send(data)
 
     def size_bytes(self, message: Arrived) -> int:
-        """Return the size of a line with its end."""
-        return size_on_wire(message)
+        """Return the size of a message with what frames it."""
+        return self.framing.size_on_wire(message)
 
     def group(self) -> int:
         """Return the process group of the server."""
@@ -137,7 +138,7 @@ class StdioTransport:
             raise PeerClosed
         for message in self.framing.feed(chunk):
             self.ready.append((message, ns))
-        self._between_lines = not self.framing.pending_bytes
+        self._between_lines = self._lines and not self.framing.pending_bytes
 
     def _drain(self) -> bool:
         try:

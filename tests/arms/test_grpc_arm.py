@@ -73,13 +73,13 @@ def test_setup_and_close_are_told_apart(ended: Ended) -> None:
         ("get_ticket", {"id": "x"}, Outcome.RPC_ERROR, "INVALID_ARGUMENT: id must be of type"),
         ("no-such", {}, Outcome.RPC_ERROR, "NOT_FOUND: Unknown tool: 'no-such'"),
         ("search_tickets", {"query": "?!"}, Outcome.TOOL_ERROR, "FAILED_PRECONDITION: "),
-        ("sleep", {"duration_ms": 5000}, Outcome.TIMEOUT, None),
+        ("sleep", {"duration_ms": 1200}, Outcome.TIMEOUT, None),
     ],
 )
 def test_a_status_is_an_outcome(
     session: Session, tool: str, arguments: dict[str, Any], outcome: Outcome, said: str | None
 ) -> None:
-    limit_s = 1.5 if outcome is Outcome.TIMEOUT else 30.0
+    limit_s = 0.8 if outcome is Outcome.TIMEOUT else 30.0
     ended = session(
         **GRPC | {"close_grace_s": 0.2}, tool=tool, arguments=arguments, timeout_s=limit_s
     )
@@ -99,7 +99,7 @@ def test_a_server_that_dies_in_a_call_ends_the_session(session: Session) -> None
 
 def test_a_server_that_speaks_no_grpc_is_told_so(session: Session) -> None:
     argv = (sys.executable, "-P", "-m", "http.server", "{port}", "--bind", "127.0.0.1")
-    failure = session(**GRPC | {"argv": argv}, tool="noop", timeout_s=2.0).failure
+    failure = session(**GRPC | {"argv": argv}, tool="noop", timeout_s=1.0).failure
     assert (failure["phase"], failure["cause"]) == ("connect", "timeout")
     assert "speaks no gRPC" in failure["text"]
 
