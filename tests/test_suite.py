@@ -67,7 +67,7 @@ def test_a_payload_becomes_the_argument_of_that_size() -> None:
             r"cell 1: no shipped server 'nope'; expected one of: floor",
         ),
         ("[[cell]]\n", r"cell 1: expected server"),
-        (SERVER + 'command = "x"\n', r"cell 1: expected server"),
+        (SERVER + 'command = "x"\n', r"cell 1: expected either server"),
         (SERVER + 'revision = "2020-01-01"\n', r"no revision '2020-01-01'; expected one of"),
         (SERVER + "payload_bytes = 0\n", r"payload_bytes is 0"),
         (SERVER + SERVER, r"two cells are called 'stdio/minimal/noop'"),
