@@ -6,6 +6,7 @@ ALIVE_PORT, the server holds a connection to that port of this machine.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import queue
@@ -31,6 +32,7 @@ FIRST = {"never-initialize": "initialize"}
 """What a mode misbehaves at, if not at calls."""
 EVENTS: queue.Queue[bytes | None] = queue.Queue()
 ASKED = threading.Event()
+TURNS = itertools.count()
 
 
 def event(message: Message) -> None:
@@ -54,6 +56,11 @@ def result(message: Message) -> Message:
             return {"content": [], "isError": True}
         case _:
             return {}
+
+
+def turn() -> int:
+    """Return the number of the call."""
+    return next(TURNS)
 
 
 def answer(message: Message) -> None:
@@ -124,16 +131,16 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-def event_first(handler: Handler, message: Message) -> None:
-    answer(message)
-    time.sleep(LATE_S)
-    handler.accept()
-
-
-def event_late(handler: Handler, message: Message) -> None:
-    handler.accept()
-    time.sleep(LATE_S)
-    answer(message)
+def take_turns(handler: Handler, message: Message) -> None:
+    """Answer the first call before it is accepted, the second one long after."""
+    if turn() == 0:
+        answer(message)
+        time.sleep(LATE_S)
+        handler.accept()
+    else:
+        handler.accept()
+        time.sleep(LATE_S)
+        answer(message)
 
 
 def never_accept(handler: Handler, message: Message) -> None:
@@ -146,12 +153,12 @@ def never_answer(handler: Handler, message: Message) -> None:
 
 
 def refuse(handler: Handler, message: Message) -> None:
-    handler.respond(503, b"full", "text/plain")
-
-
-def refuse_in_json(handler: Handler, message: Message) -> None:
-    error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "no session"}}
-    handler.respond(400, json.dumps(error).encode(), "application/json")
+    """Refuse the first call in plain text, the second one in JSON."""
+    if turn() == 0:
+        handler.respond(503, b"full", "text/plain")
+    else:
+        error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "no session"}}
+        handler.respond(400, json.dumps(error).encode(), "application/json")
 
 
 def hang_up(handler: Handler, message: Message) -> None:
@@ -184,13 +191,11 @@ def ask(handler: Handler, message: Message) -> None:
 
 
 MODES: dict[str, Callable[[Handler, Message], None]] = {
-    "event-first": event_first,
-    "event-late": event_late,
+    "take-turns": take_turns,
     "never-accept": never_accept,
     "never-answer": never_answer,
     "never-initialize": never_answer,
     "refuse": refuse,
-    "refuse-in-json": refuse_in_json,
     "hang-up": hang_up,
     "hang-up-idle": hang_up_idle,
     "end-stream": end_stream,
