@@ -202,6 +202,11 @@ class _Worker:
 
     def pump(self, wait_s: float) -> bool:
         """Read what is there; True when the worker has ended and said all it had to say."""
+        if not self._open_fds:
+            # All is said: only the end of the process is awaited, which select would not see.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._popen.wait(wait_s)
+            return self._popen.returncode is not None
         readable, _, _ = select.select(list(self._open_fds), [], [], wait_s)
         for fd in readable:
             chunk = os.read(fd, 1 << 16)
