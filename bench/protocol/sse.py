@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from bench.protocol.framing import DEFAULT_LIMIT_BYTES, Oversized
 
+LONGEST_FIELD_BYTES = len(b"data: ")
+"""What a line of the longest data takes on top of it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -24,7 +27,8 @@ class EventFraming:
 
     def __init__(self, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
         self.limit_bytes = limit_bytes
-        self._line = b""
+        self._begun: list[bytes] = []
+        self._begun_bytes = 0
         self._after_cr = False
         self._name = "message"
         self._data: list[bytes] = []
@@ -32,29 +36,41 @@ class EventFraming:
 
     def feed(self, chunk: bytes) -> list[Event]:
         """Take the next bytes; return the events that they complete."""
-        if self._after_cr and chunk.startswith(b"\n"):
-            chunk = chunk[1:]
-        self._after_cr = False
         if not chunk:
             return []
-        lines = (self._line + chunk).splitlines(keepends=True)
-        self._line = b"" if lines[-1].endswith((b"\n", b"\r")) else lines.pop()
+        if self._after_cr and chunk.startswith(b"\n"):
+            chunk = chunk[1:]
         self._after_cr = chunk.endswith(b"\r")
         events = []
-        for line in lines:
+        for line in chunk.splitlines(keepends=True):
             text = line.rstrip(b"\r\n")
-            if text:
-                self._field(text)
+            if len(text) == len(line):
+                self._hold(text)  # the line goes on in the next chunk
+            elif self._begun_bytes:
+                self._hold(text)
+                self._field(b"".join(self._begun), self._begun_bytes)
+                self._begun, self._begun_bytes = [], 0
+            elif text:
+                self._field(text, len(text))
             elif (event := self._dispatch()) is not None:
                 events.append(event)
         return events
 
-    def _field(self, line: bytes) -> None:
-        name, _, value = line.partition(b":")
-        value = value.removeprefix(b" ")
+    def _hold(self, part: bytes) -> None:
+        """Keep a part of a line; what is over the limit is only counted."""
+        room = self.limit_bytes + LONGEST_FIELD_BYTES - self._begun_bytes
+        if part and room > 0:
+            self._begun.append(part[:room])
+        self._begun_bytes += len(part)
+
+    def _field(self, line: bytes, size_bytes: int) -> None:
+        """Take a line of which maybe only the beginning was kept."""
+        name, colon, value = line.partition(b":")
+        space = value.startswith(b" ")
+        value = value[space:]
         if name == b"data":
-            self._size_bytes += len(value) + 1
-            if self._size_bytes <= self.limit_bytes:
+            self._size_bytes += size_bytes - len(name) - len(colon) - space + 1
+            if self._size_bytes - 1 <= self.limit_bytes:
                 self._data.append(value)
         elif name == b"event":
             self._name = value.decode("utf-8", "replace")
