@@ -44,10 +44,18 @@ class Url:
     @classmethod
     def parse(cls, text: str) -> Url:
         """Return the parts of a URL. Raises ValueError with a sentence."""
-        parts = urlsplit(text)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{text!r} is no URL of a server; expected http://HOST:PORT/PATH")
-        port = parts.port or (443 if parts.scheme == "https" else 80)
+        wrong = f"{text!r} is no URL of a server; expected http://HOST:PORT/PATH"
+        try:
+            parts = urlsplit(text)
+            port = parts.port
+        except ValueError:
+            raise ValueError(wrong) from None
+        # Only what may stand in a request as it is: no spaces, no line ends, ASCII.
+        plain = text.isascii() and text.isprintable() and " " not in text
+        if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or not plain:
+            raise ValueError(wrong)
+        if port is None:
+            port = 443 if parts.scheme == "https" else 80
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         return cls(parts.scheme, parts.hostname, port, path)
 
@@ -224,6 +232,9 @@ class ResponseReader:
         response.keep_alive = self._parser.should_keep_alive()
         if response.status == 200 and response.content_type.startswith(b"text/event-stream"):
             self._framing = EventFraming(self.limit_bytes)
+        elif not response.has_length and (response.status == 202 or _is_redirect(response.status)):
+            # All is said in the head; a body could only be ended by the end of the connection.
+            self.on_message_complete()
 
     def on_body(self, part: bytes) -> None:
         """Take a part of the body."""
@@ -244,6 +255,9 @@ class ResponseReader:
         """Give the answer, if the body as a whole was one."""
         response = self.response
         assert response is not None
+        if response.status < 200:
+            self.response = None  # an interim response: the one that counts follows
+            return
         response.complete = True
         if self._framing is not None or response.status in (202, 204):
             return
@@ -261,10 +275,14 @@ def _answer(response: Response, limit_bytes: int) -> Message:
     return Refused(response.status, refusal(response, body))
 
 
+def _is_redirect(status: int) -> bool:
+    return 300 <= status < 400
+
+
 def refusal(response: Response, body: bytes) -> str:
     """Say why a response is no answer."""
     status = response.status
-    if 300 <= status < 400:
+    if _is_redirect(status):
         target = response.location.decode("latin-1") or "nowhere"
         return f"HTTP {status}, a redirect to {target}; give that URL instead"
     shown = body[:SHOWN_BYTES].decode("utf-8", "backslashreplace").strip()
