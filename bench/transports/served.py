@@ -42,6 +42,7 @@ class Served:
     def open(self, step: Callable[[str], None]) -> tuple[socket.socket, Timeline]:
         """Start or reach the target; return the first connection and the phases up to it."""
         endpoint = self.endpoint
+        endpoint.prepare()
         early: socket.socket | None = None
         if self._argv:
             early, timeline = self._start(step)

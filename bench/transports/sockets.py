@@ -11,9 +11,13 @@ import select
 import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from bench.clock import now_ns
 from bench.errors import PeerClosed, SessionError
+
+if TYPE_CHECKING:
+    import ssl
 
 ATTEMPT_S = 1.0
 """How long one address may stay silent while there is another one to try."""
@@ -36,6 +40,7 @@ class Endpoint:
     ca_file: str | None = None
     addresses: Sequence[Address] = ()
     attempts: list[tuple[str, str, int]] = field(default_factory=list)
+    _trust: ssl.SSLContext | None = field(default=None, init=False, repr=False)
 
     @property
     def named(self) -> bool:
@@ -47,6 +52,18 @@ class Endpoint:
                 socket.inet_pton(family, self.host)
                 return False
         return True
+
+    def prepare(self) -> None:
+        """Read the certificates to trust: work of ours, in no phase. Raises SessionError (tls)."""
+        if not self.tls:
+            return
+        import ssl
+
+        try:
+            self._trust = ssl.create_default_context(cafile=self.ca_file)
+        except OSError as error:
+            text = f"{self.ca_file}: no certificates can be read there: {error.strerror or error}"
+            raise SessionError("tls", "tls_refused", text) from None
 
     def resolve(self) -> None:
         """Look the addresses up, once per session. Raises SessionError (resolve)."""
@@ -84,17 +101,19 @@ class Endpoint:
         raise AssertionError("an endpoint has at least one address")
 
     def secure(self, connection: socket.socket) -> socket.socket:
-        """Return the connection under TLS. Raises SessionError (tls)."""
+        """Return the connection under TLS, after :meth:`prepare`. Raises SessionError (tls)."""
         import ssl
 
+        assert self._trust is not None
         try:
-            context = ssl.create_default_context(cafile=self.ca_file)
-            return context.wrap_socket(connection, server_hostname=self.host)
+            return self._trust.wrap_socket(connection, server_hostname=self.host)
         except ssl.SSLCertVerificationError as error:
             text = f"the server's certificate is not trusted: {error.verify_message}"
             raise SessionError("tls", "tls_refused", text) from None
         except OSError as error:
-            text = f"no TLS with the server: {error.strerror or error}"
+            plain = getattr(error, "reason", None) == "WRONG_VERSION_NUMBER"
+            what = "it answers in another protocol, plain HTTP?" if plain else error.strerror
+            text = f"no TLS with the server: {what or error}"
             raise SessionError("tls", "tls_refused", text) from None
 
 
@@ -104,29 +123,61 @@ def send_all(connection: socket.socket, data: bytes) -> bool:
     A server that refuses a large body answers while we write: nobody may wait for the other.
     """
     try:
-        sent = connection.send(data)
-        if sent == len(data):
+        if type(connection) is not socket.socket:
+            connection.sendall(data)  # TLS: cannot be told to send just what fits
             return True
-        rest = memoryview(data)[sent:]
-        while rest:
-            readable, writable, _ = select.select([connection], [connection], [])
+        sent = _send_what_fits(connection, data)
+        while sent < len(data):
+            readable, _, _ = select.select([connection], [connection], [])
             if readable:
                 return False
-            if writable:
-                rest = rest[connection.send(rest[: RECEIVE_BYTES // 2]) :]
-    except (BrokenPipeError, ConnectionResetError):
+            sent += _send_what_fits(connection, memoryview(data)[sent:])
+    except OSError:
         return False
     return True
 
 
+def _send_what_fits(connection: socket.socket, data: bytes | memoryview) -> int:
+    try:
+        return connection.send(data, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return 0
+
+
 def receive(connection: socket.socket) -> bytes:
-    """Return the next bytes; empty at the end. Raises ConnectionResetError."""
-    return connection.recv(RECEIVE_BYTES)
+    """Return the next bytes; empty at the end, in whatever way the connection ended.
+
+    Raises TimeoutError where the socket has a time limit and that is over.
+    """
+    try:
+        return connection.recv(RECEIVE_BYTES)
+    except OSError as error:
+        if isinstance(error, TimeoutError) and error.errno is None:
+            raise
+        return b""
 
 
 def hung_up(connection: socket.socket) -> bool:
     """Whether the peer has closed an idle connection (or sent what nobody asked for)."""
-    return bool(select.select([connection], [], [], 0)[0])
+    if not select.select([connection], [], [], 0)[0]:
+        return False
+    return type(connection) is socket.socket or _ended_under_tls(connection)
+
+
+def _ended_under_tls(connection: socket.socket) -> bool:
+    """Tell an end (or unasked data) from the session tickets that a server sends by itself."""
+    import ssl
+
+    connection.setblocking(False)
+    try:
+        connection.recv(1)
+    except ssl.SSLWantReadError:
+        return False
+    except OSError:
+        return True
+    finally:
+        connection.setblocking(True)
+    return True
 
 
 def free_port() -> int:
