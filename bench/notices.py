@@ -38,6 +38,11 @@ CATALOGUE: Final[dict[str, str]] = {
     "closed_by_kill": "the server left neither at the end of stdin nor on TERM; it was killed",
     "exit_code": "the server ended with {how}",
     "connection_not_reused": "the server closes the connection after its answer",
+    "response_not_ended": (
+        "the server did not end its response within {limit_s} s of its answer; "
+        "another connection was opened"
+    ),
+    "not_a_message": "the server sent what is no message of the protocol: {text}",
     "connection_ended": "the server closed an idle connection; another one was opened",
     "not_accepted": (
         "a call was answered on the event stream, but its POST was not accepted (HTTP 202) "

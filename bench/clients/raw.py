@@ -202,7 +202,10 @@ class RawClient:
         if glued and not misframed:
             self.notices.add("glued_frame", text=printable(line))
             return True
-        meant = misframed or answer.kind == "batch" or line.lstrip()[:1] == b"{"
+        # An object that does not even claim to be JSON-RPC (a log line, a heartbeat) is no answer.
+        object_ = line.lstrip()[:1] == b"{"
+        claims = answer.kind != "not_jsonrpc" or answer.id is not None or b'"jsonrpc"' in line
+        meant = misframed or answer.kind == "batch" or (object_ and claims)
         if meant and (answer.id is None or same_id(request_id, answer.id)):
             self.notices.add("broken_answer", reason=answer.reason)
             return True
@@ -211,8 +214,8 @@ class RawClient:
     @property
     def limit_bytes(self) -> int:
         """The longest message that is kept."""
-        framing = getattr(self.transport, "framing", None)
-        return framing.limit_bytes if framing is not None else 0
+        keeper = getattr(self.transport, "framing", self.transport)
+        return int(getattr(keeper, "limit_bytes", 0))
 
     def _count_other(self, exchange: Exchange, message: Message, line: Arrived, ns: int) -> None:
         if not exchange.other_messages:
@@ -248,6 +251,10 @@ class RawClient:
             self.notices.add("late_answer", age_ms=round((ns - sent_ns) / 1e6, 1))
 
     def _note_pollution(self, line: Arrived) -> None:
+        if not isinstance(self.binding, LineBinding):
+            text = printable(line) if isinstance(line, bytes) else _lost(line).reason
+            self.notices.add("not_a_message", text=text)
+            return
         self.notices.add(
             "stdout_pollution",
             line=self.messages_received,
