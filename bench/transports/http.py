@@ -23,7 +23,7 @@ from bench.transports.base import Arrival, Arrived, Ending
 from bench.transports.served import Served
 from bench.transports.sockets import hung_up, receive, send_all
 
-DRAIN_S = 1.0
+DRAIN_S = 0.25
 """How long the rest of a response may take once its answer is there."""
 
 
@@ -36,44 +36,49 @@ class HttpConnection:
         self.ready: deque[Arrival] = deque()
         self.received_bytes = 0
         self.busy = False
+        self.whole = True
+        self._open = True
+
+    @property
+    def reusable(self) -> bool:
+        """Whether another request may follow: the last one went out whole and was answered."""
+        response = self.reader.response
+        kept = response is None or (response.complete and response.keep_alive)
+        return self._open and self.whole and not self.busy and kept
+
+    @property
+    def answered(self) -> bool:
+        """Whether anything of use has come for the last request."""
+        response = self.reader.response
+        return not self.busy or (response is not None and response.messages > 0)
 
     def send(self, data: bytes) -> None:
         """Send one request; its response is awaited from here on."""
         self.reader.response = None
         self.busy = True
-        send_all(self.socket, data)
+        self.whole = send_all(self.socket, data)
 
-    def read(self) -> bool:
-        """Wait for the next bytes and take them; False at the end of the connection."""
-        try:
-            chunk = receive(self.socket)
-        except ConnectionResetError:
-            chunk = b""
+    def read(self) -> None:
+        """Wait for the next bytes and take them; at the end of the connection nothing is busy."""
+        chunk = receive(self.socket)
         ns = now_ns()
-        if not chunk:
+        if chunk:
+            self.received_bytes += len(chunk)
+            self.reader.feed(chunk)
+        else:
             self.reader.end()
-            self._take(ns)
-            return False
-        self.received_bytes += len(chunk)
-        self.reader.feed(chunk)
+            self._open = False
         self._take(ns)
-        return True
+        self.busy = self.busy and self._open
 
-    def finish(self, limit_s: float = DRAIN_S) -> bool:
-        """Take the rest of the response; whether the connection can be used again."""
-        deadline = time.monotonic() + limit_s
-        self.socket.settimeout(limit_s)
-        try:
-            while self.busy and time.monotonic() < deadline:
-                if not self.read():
-                    return False
-        except (TimeoutError, ValueError):
-            return False
-        finally:
-            with contextlib.suppress(OSError):
-                self.socket.settimeout(None)
-        response = self.reader.response
-        return not self.busy and (response is None or response.keep_alive)
+    def finish(self) -> None:
+        """Take the rest of the response, if it comes soon; ``busy`` says whether it did not."""
+        deadline = time.monotonic() + DRAIN_S
+        with contextlib.suppress(TimeoutError, ValueError):
+            while self.busy and (rest_s := deadline - time.monotonic()) > 0:
+                self.socket.settimeout(rest_s)
+                self.read()
+        self.socket.settimeout(None)
 
     def close(self) -> None:
         """Close the socket."""
@@ -106,8 +111,8 @@ class HttpTransport:
         self.binding = binding
         self.status = 0
         self.kept = True
+        self.limit_bytes = limit_bytes
         self._notices = notices
-        self._limit_bytes = limit_bytes
         self._main: HttpConnection | None = None
         self._aside: HttpConnection | None = None
         self._counted_bytes = 0
@@ -117,23 +122,19 @@ class HttpTransport:
     def open(self, step: Callable[[str], None]) -> Timeline:
         """Start or reach the server, connect."""
         connection, timeline = self.served.open(step)
-        self._main = HttpConnection(connection, self._limit_bytes)
+        self._main = HttpConnection(connection, self.limit_bytes)
         return timeline
 
     def settle(self) -> None:
-        """Drain what is left of the last response; replace a connection that has ended."""
+        """Drain what is left of the last response; replace a connection that cannot be kept."""
         main = self._main
-        if main is None:
-            if self.kept:
-                self.reopen()
-            return
-        reusable = main.finish() if main.busy else self._reusable(main)
-        main.ready.clear()
-        if reusable and not hung_up(main.socket):
-            return
-        if self.kept and main.received_bytes:
-            closes = not reusable and not main.busy
-            self._notices.add("connection_not_reused" if closes else "connection_ended")
+        if main is not None and self.kept and main.answered:
+            if main.busy:
+                main.finish()
+            main.ready.clear()
+            if main.reusable and not hung_up(main.socket):
+                return
+            self._note_end(main)
         self.drop()
         if self.kept:
             self.reopen()
@@ -141,7 +142,7 @@ class HttpTransport:
     def reopen(self) -> None:
         """Connect anew if there is no connection."""
         if self._main is None:
-            self._main = HttpConnection(self.served.connect(), self._limit_bytes)
+            self._main = HttpConnection(self.served.connect(), self.limit_bytes)
 
     def drop(self) -> None:
         """Close the connection, whatever is still under way on it."""
@@ -162,10 +163,11 @@ class HttpTransport:
         main = self._main
         assert main is not None
         while not main.ready:
+            response = main.reader.response
             if not main.busy:
-                return self._arrived((_unanswered(main.reader.response), now_ns()))
-            if not main.read() and not main.ready:
-                return self._arrived(self._lost(main))
+                whole = response is not None and response.complete
+                return self._arrived((_unanswered(response) if whole else self._lost(), now_ns()))
+            main.read()
             response = main.reader.response
             if response is not None and response.status:
                 self._look_at(response)
@@ -182,14 +184,12 @@ class HttpTransport:
             assert self._main is not None
             connection = self._main
         else:
-            if self._aside is None or hung_up(self._aside.socket):
-                self._aside = HttpConnection(self.served.connect(), self._limit_bytes)
-            connection = self._aside
+            connection = self._beside()
         connection.send(data)
         while connection.busy:
-            if not connection.read():
-                raise PeerClosed("the server closed the connection instead of accepting a message")
+            connection.read()
         _check_accepted(connection)
+        self._counted_bytes = self._read_bytes()
 
     def size_bytes(self, message: Arrived) -> int:
         """Return the bytes read for the last message: heads, framing and body."""
@@ -209,6 +209,7 @@ class HttpTransport:
             assert self._main is not None
             self._main.send(self.binding.delete())
             self._main.finish()
+            self._counted_bytes = self._read_bytes()
             response = self._main.reader.response
             return response.status if response is not None else 0
         return 0
@@ -249,24 +250,41 @@ class HttpTransport:
             binding.session = response.session
 
     def _arrived(self, arrival: Arrival) -> Arrival:
-        main = self._main
-        assert main is not None
-        read_bytes = self._finished_bytes + main.received_bytes
+        read_bytes = self._read_bytes()
         self._size_bytes, self._counted_bytes = read_bytes - self._counted_bytes, read_bytes
         return arrival
 
-    def _lost(self, main: HttpConnection) -> Arrival:
-        main.busy = False
-        response = main.reader.response
-        begun = response is not None and response.status
+    def _lost(self) -> Refused:
+        assert self._main is not None
+        begun = self._main.reader.response is not None
         where = "in the middle of the answer" if begun else "before any byte of the answer"
-        text = f"the server closed the connection {where} (connection_reset); not sent again"
         self.status = 0
-        return Refused(0, text), now_ns()
+        self.drop()
+        text = f"the server closed the connection {where} (connection_reset); not sent again"
+        return Refused(0, text)
 
-    def _reusable(self, main: HttpConnection) -> bool:
+    def _read_bytes(self) -> int:
+        return self._finished_bytes + (self._main.received_bytes if self._main is not None else 0)
+
+    def _beside(self) -> HttpConnection:
+        """Return the second connection, made anew where it cannot be used any more."""
+        aside = self._aside
+        if aside is None or not aside.reusable or hung_up(aside.socket):
+            if aside is not None:
+                aside.close()
+            aside = self._aside = HttpConnection(self.served.connect(), self.limit_bytes)
+        return aside
+
+    def _note_end(self, main: HttpConnection) -> None:
         response = main.reader.response
-        return self.kept and (response is None or (response.complete and response.keep_alive))
+        if response is None or not main.whole:
+            return  # nothing was answered on it, or before it was asked: that is told elsewhere
+        if main.busy:
+            self._notices.add("response_not_ended", limit_s=DRAIN_S)
+        elif response.complete and response.keep_alive:
+            self._notices.add("connection_ended")
+        else:
+            self._notices.add("connection_not_reused")
 
     def _close_sockets(self) -> None:
         self.drop()
@@ -277,13 +295,16 @@ class HttpTransport:
 
 def _unanswered(response: Response | None) -> Refused:
     status = response.status if response is not None else 0
+    if status == 202:
+        return Refused(status, "HTTP 202 to a request: accepted, but the answer is not in it")
     return Refused(status, f"HTTP {status}: the response ended without an answer")
 
 
 def _check_accepted(connection: HttpConnection) -> None:
     response = connection.reader.response
-    assert response is not None
     connection.ready.clear()
+    if response is None or not response.complete:
+        raise PeerClosed("the server closed the connection instead of accepting a message")
     if response.status >= 300:
         text = f"a notification was refused with HTTP {response.status}; 202 was expected"
         raise ValueError(text)
