@@ -144,7 +144,7 @@ class McpPeer(TransportPeer):
 
     def handshake_again(self) -> None:
         """Open another session with the same server."""
-        self.change_connection(self._spec.revision)
+        self.change_connection(self.connection.offered.date)
         bound = self.binding.request(self.connection.initialize())
         _, answer = self._answered(*self.client.exchange(bound, Kind.WARMUP))
         self._agree(answer)

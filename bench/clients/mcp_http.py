@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from bench.clients.base import Context
 from bench.clients.mcp import McpPeer
 from bench.clock import now_ns
-from bench.errors import SessionError
+from bench.errors import PeerClosed, SessionError
 from bench.exchange import Exchange, Kind, Outcome
 from bench.phases import Timeline
 from bench.protocol.http import HttpBinding
-from bench.protocol.jsonrpc import Message
+from bench.protocol.jsonrpc import Malformed, Message
 from bench.transports.base import Ending, Transport
 from bench.transports.http import HttpTransport
 
@@ -54,6 +56,11 @@ class HttpMcpPeer(McpPeer):
         self.facts.update(self._http.served.facts, connections=self._http.served.connections)
         return ending
 
+    def _answered(self, done: Exchange, answer: Message | None) -> tuple[Exchange, Message]:
+        if isinstance(answer, Malformed) and answer.kind == "refused" and not self._http.status:
+            raise PeerClosed(answer.reason)  # no response at all: the server itself may be gone
+        return super()._answered(done, answer)
+
     def _look_at_session(self, done: Exchange) -> None:
         refused = done.outcome in (Outcome.TRANSPORT_ERROR, Outcome.RPC_ERROR)
         if not refused or self._http.status != NOT_FOUND or self._http_binding.session is None:
@@ -70,7 +77,18 @@ class HttpMcpPeer(McpPeer):
     def _after_timeout(self) -> None:
         # The response that is not awaited any more blocks its connection.
         self._http.drop()
-        super()._after_timeout()
+        with contextlib.suppress(ValueError):  # a refusal to hear of it costs nothing
+            super()._after_timeout()
+
+    def _with_input(
+        self, kind: Kind, first: Exchange, answer: Message | None
+    ) -> tuple[Exchange, Message | None]:
+        # All rounds are one call, so they share what that call has opened.
+        kept, self._http.kept = self._http.kept, True
+        try:
+            return super()._with_input(kind, first, answer)
+        finally:
+            self._http.kept = kept
 
 
 class _Current:
