@@ -37,14 +37,14 @@ class HttpConnection:
         self.received_bytes = 0
         self.busy = False
         self.whole = True
-        self._open = True
+        self.open = True
 
     @property
     def reusable(self) -> bool:
         """Whether another request may follow: the last one went out whole and was answered."""
         response = self.reader.response
         kept = response is None or (response.complete and response.keep_alive)
-        return self._open and self.whole and not self.busy and kept
+        return self.open and self.whole and not self.busy and kept
 
     @property
     def answered(self) -> bool:
@@ -67,9 +67,9 @@ class HttpConnection:
             self.reader.feed(chunk)
         else:
             self.reader.end()
-            self._open = False
+            self.open = False
         self._take(ns)
-        self.busy = self.busy and self._open
+        self.busy = self.busy and self.open
 
     def finish(self) -> None:
         """Take the rest of the response, if it comes soon; ``busy`` says whether it did not."""

@@ -147,14 +147,25 @@ def _send_what_fits(connection: socket.socket, data: bytes | memoryview) -> int:
 def receive(connection: socket.socket) -> bytes:
     """Return the next bytes; empty at the end, in whatever way the connection ended.
 
-    Raises TimeoutError where the socket has a time limit and that is over.
+    Raises TimeoutError where the socket has a time limit and that is over, and what a socket
+    that does not block raises where nothing is there yet.
     """
     try:
         return connection.recv(RECEIVE_BYTES)
     except OSError as error:
-        if isinstance(error, TimeoutError) and error.errno is None:
+        if _not_yet(connection, error):
             raise
         return b""
+
+
+def _not_yet(connection: socket.socket, error: OSError) -> bool:
+    if isinstance(error, BlockingIOError) or (isinstance(error, TimeoutError) and not error.errno):
+        return True
+    if type(connection) is socket.socket:
+        return False
+    import ssl
+
+    return isinstance(error, ssl.SSLWantReadError | ssl.SSLWantWriteError)
 
 
 def hung_up(connection: socket.socket) -> bool:

@@ -252,11 +252,11 @@ class SseTransport:
         own = post is self._post
         if own:
             ns, self._readable_ns = self._readable_ns or ns, 0
-        alive = _take(post)
+        awaited, alive = post.busy, _take(post)
         response = post.reader.response
         if own and response is not None and 200 <= response.status < 300:
             self._accepted_ns = self._accepted_ns or ns
-        if not alive and post.busy:
+        if awaited and not alive and (response is None or not response.complete):
             self._lose(post)
         elif own and not post.busy and response is not None and response.status >= 300:
             self._refused = _refused(response)
@@ -351,10 +351,9 @@ def _readable(sockets: list[socket.socket], limit_s: float | None = None) -> lis
 
 def _take(connection: HttpConnection) -> bool:
     """Take what a socket that is readable has to say; False at its end."""
-    try:
-        return connection.read()
-    except _NOT_NOW:
-        return True
+    with contextlib.suppress(*_NOT_NOW):
+        connection.read()
+    return connection.open
 
 
 def _ended(stream: HttpConnection) -> bool:
