@@ -4,9 +4,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 NODE_STAMP := servers/node/node_modules/.installed
 RESULT := results/local/bill-$(shell date +%Y%m%d-%H%M%S).json.gz
+SUITES := bill transports eras clients servers
+AMOUNT :=
 PROOFS := ground_truth pipe_floor client_overhead harness_cost
 
-.PHONY: bench test check format prove record node clean
+.PHONY: bench test check format prove record pages node clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -23,7 +25,9 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+# The Node servers are optional: without npm their tests are skipped.
 test: check
+	-$(MAKE) node
 	$(BIN)/python -m pytest
 
 format: $(STAMP)
@@ -34,10 +38,16 @@ format: $(STAMP)
 prove: $(STAMP)
 	for proof in $(PROOFS); do $(BIN)/python benchmarks/$$proof.py || failed=1; done; exit $${failed:-0}
 
-# Measure the recorded run anew, with its charts and the tables that stand in the README.
-record: $(STAMP)
-	$(BIN)/mcp-latency run bill --seed 1 -o results/bill.json.gz --force
-	$(BIN)/mcp-latency plot results/bill.json.gz -o results/charts
+# Measure the recorded runs anew, with their charts and the tables that stand in the README.
+record: $(STAMP) node
+	for suite in $(SUITES); do \
+	  $(BIN)/mcp-latency run $$suite --seed 1 $(AMOUNT) -o results/$$suite.json.gz --force && \
+	  $(BIN)/mcp-latency plot results/$$suite.json.gz -o results/charts/$$suite || exit 1; \
+	done
+	$(MAKE) pages
+
+# The pages and notebooks that show recorded results.
+pages: $(STAMP)
 	$(BIN)/python -m tests.readme_tables
 	$(BIN)/jupyter-execute --inplace notebooks/*.ipynb
 

@@ -42,7 +42,7 @@ BAD_RUNS = {
     "run no-cells.toml": r"no-cells\.toml: no cells; expected at least one",
     "run bill --revision 1999-01-01": r"--revision: no revision '1999-01-01'; expected one of: 20",
     "run bill --fast --rigorous": r"--fast and --rigorous exclude each other",
-    "run bill --command x --tool x": r"give either the suite 'bill' or --command or --url, not both",
+    "run bill --command x --tool x": r"either the suite 'bill' or --command or --url, not both",
     "run --tool x": r"--tool needs --command",
     "run --env NAME=value": r"--env needs --command",
     "run --command x": r"--command and --url need --tool, the name of the tool to call",

@@ -73,7 +73,7 @@ class EventFraming:
             if self._size_bytes - 1 <= self.limit_bytes:
                 self._data.append(value)
         elif name == b"event":
-            self._name = value.decode("utf-8", "replace")
+            self._name = value.decode("utf-8", "replace") or "message"
 
     def _dispatch(self) -> Event | None:
         name, data, size_bytes = self._name, self._data, self._size_bytes

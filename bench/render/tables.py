@@ -36,6 +36,7 @@ def all_tables(result: Result) -> list[Table]:
         phases_table,
         ladder_table,
         marking_table,
+        messages_table,
         server_table,
         outcomes_table,
     )
@@ -231,6 +232,46 @@ def marking_table(result: Result) -> Table:
     columns = {"cell": "cell", "unmarked_ns": "p50 without marks", "cost_ns": "marks add"}
     notes = ("The same cell with and without marks, interleaved and paired by round.",)
     return Table("marking", "Cost of marking", columns, rows, notes)
+
+
+def messages_table(result: Result) -> Table:
+    """Return how many messages a session takes, counted on the wire, where revisions differ."""
+    cells = [cell for cell in result.cells if cell.client == "raw" and cell.fields.get("revision")]
+    several = len({cell.fields["revision"] for cell in cells}) > 2
+    rows = [row for row in map(_messages_row, cells if several else []) if row is not None]
+    columns = {
+        "cell": "cell",
+        "mode": "mode",
+        "agreed": "revision in force",
+        "setup_sent": "setup →",
+        "setup_received": "setup ←",
+        "pages": "list pages",
+        "call": "a call → ←",
+        "session": "one page, one call",
+    }
+    notes = ("JSON-RPC messages, counted on the wire by the thin client.",)
+    return Table("messages", "Messages of a session", columns, rows, notes)
+
+
+def _messages_row(cell: CellResult) -> dict[str, Value] | None:
+    facts = next((s.facts for s in cell.sessions if "setup_messages_sent" in s.facts), None)
+    per_call = _messages_per_call(cell)
+    if facts is None or per_call is None:
+        return None
+    sent, received = int(facts["setup_messages_sent"]), int(facts["setup_messages_received"])
+    pages = int(facts["pages"])
+    one_page = sent + received - 2 * (pages - 1)
+    call = sum(round(float(part)) for part in per_call.split())
+    return {
+        "cell": cell.name,
+        "mode": str(cell.fields.get("mode")),
+        "agreed": str(facts.get("agreed_revision")),
+        "setup_sent": sent,
+        "setup_received": received,
+        "pages": pages,
+        "call": per_call,
+        "session": one_page + call,
+    }
 
 
 def server_table(result: Result) -> Table:
