@@ -6,6 +6,7 @@ Each step waits for the answer of the one before it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from bench.clients.base import Context, TransportPeer
 from bench.clients.raw import RawClient
@@ -181,7 +182,7 @@ class McpPeer(TransportPeer):
         self.facts["boot_uncertainty_ns"] = first_read.uncertainty_ns
 
     def _list_tools(self, timeline: Timeline) -> None:
-        tools: set[str] = set()
+        tools: dict[str, dict[str, Any]] = {}
         cursors: set[str] = set()
         page_ends: list[int] = []
         cursor: str | None = None
@@ -194,7 +195,7 @@ class McpPeer(TransportPeer):
             )
             page_ends.append(done.decoded_ns)
             listed, cursor = page(answer)
-            tools.update(str(tool.get("name")) for tool in listed)
+            tools.update((str(tool.get("name")), tool) for tool in listed)
             if not self._more_pages(cursor, cursors, len(page_ends)):
                 break
         starts = [timeline.end_ns, *page_ends]
@@ -218,8 +219,11 @@ class McpPeer(TransportPeer):
         seen.add(cursor)
         return True
 
-    def _check_tools(self, tools: set[str]) -> None:
-        if self._spec.tool not in tools:
+    def _check_tools(self, tools: dict[str, dict[str, Any]]) -> None:
+        tool = tools.get(self._spec.tool)
+        if tool is not None:
+            self.binding.listed(tool)
+        else:
             self._notices.add("tool_not_listed", tool=self._spec.tool, count=len(tools))
         handshake = self.connection.offered.era is Era.HANDSHAKE
         if handshake and tools and "tools" not in self.connection.capabilities:

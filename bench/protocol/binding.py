@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from bench.protocol.jsonrpc import Template
 
@@ -23,6 +23,12 @@ class Binding(Protocol):
     def message(self, line: bytes) -> bytes:
         """Return what is sent for a notification or an answer of ours."""
 
+    def listed(self, tool: dict[str, Any]) -> None:
+        """Take note of how the server describes the tool that will be called.
+
+        Raises ValueError with a sentence where it must not be called.
+        """
+
     def offer(self, revision: str) -> None:
         """Start over, asking for this revision."""
 
@@ -40,6 +46,9 @@ class LineBinding:
     def message(self, line: bytes) -> bytes:
         """See :class:`Binding`."""
         return line
+
+    def listed(self, tool: dict[str, Any]) -> None:
+        """See :class:`Binding`."""
 
     def offer(self, revision: str) -> None:
         """See :class:`Binding`."""

@@ -10,6 +10,7 @@ import base64
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
 
 import httptools
@@ -18,6 +19,7 @@ from bench.protocol.framing import DEFAULT_LIMIT_BYTES, Oversized, Refused
 from bench.protocol.jsonrpc import Template
 from bench.protocol.revisions import AUTO, STATELESS_REVISION, Era, era
 from bench.protocol.sse import Event, EventFraming
+from bench.protocol.tool_headers import Mirrored, mirrored, values
 
 VERSION_HEADER_SINCE = "2025-06-18"
 SHOWN_BYTES = 80
@@ -96,15 +98,26 @@ class HttpBinding:
         self.url = url
         self.session: bytes | None = None
         self._headers = headers
+        self._mirrored: dict[str, Mirrored] = {}
         self.offer(revision)
 
     def request(self, template: Template) -> HttpRequest:
         """See :class:`~bench.protocol.binding.Binding`."""
-        return HttpRequest(self._post_head(template.method, template.name), template)
+        return HttpRequest(self._post_head(template), template)
 
     def message(self, line: bytes) -> bytes:
         """See :class:`~bench.protocol.binding.Binding`."""
         return self.post(line.rstrip(b"\n"))
+
+    def listed(self, tool: dict[str, Any]) -> None:
+        """See :class:`~bench.protocol.binding.Binding`."""
+        if not self._stateless:
+            return
+        try:
+            self._mirrored[tool["name"]] = mirrored(tool.get("inputSchema"))
+        except ValueError as error:
+            text = f"the tool {tool['name']} must not be called, for its schema is broken: {error}"
+            raise ValueError(text) from None
 
     def agree(self, revision: str) -> None:
         """See :class:`~bench.protocol.binding.Binding`."""
@@ -120,7 +133,7 @@ class HttpBinding:
 
     def post(self, body: bytes, path: str | None = None) -> bytes:
         """Return a POST of one message."""
-        return b"%b%d\r\n\r\n%b" % (self._post_head(None, None, path), len(body), body)
+        return b"%b%d\r\n\r\n%b" % (self._post_head(None, path), len(body), body)
 
     def delete(self) -> bytes:
         """Return the request that ends the session."""
@@ -130,15 +143,18 @@ class HttpBinding:
         """Return the GET that opens the event stream of the legacy transport."""
         return self._head("GET") + b"Accept: text/event-stream\r\nCache-Control: no-store\r\n\r\n"
 
-    def _post_head(self, method: str | None, name: str | None, path: str | None = None) -> bytes:
+    def _post_head(self, template: Template | None, path: str | None = None) -> bytes:
         lines = [
             "Content-Type: application/json",
             "Accept: application/json, text/event-stream",
         ]
-        if self._stateless and method is not None:
-            lines.append(f"Mcp-Method: {method}")
-            if name is not None:
-                lines.append(f"Mcp-Name: {header_value(name)}")
+        if self._stateless and template is not None:
+            lines.append(f"Mcp-Method: {template.method}")
+            if template.name is not None:
+                lines.append(f"Mcp-Name: {header_value(template.name)}")
+                mirror = self._mirrored.get(template.name, {})
+                arguments = template.params.get("arguments")
+                lines += [f"{n}: {header_value(text)}" for n, text in values(mirror, arguments)]
         text = "".join(f"{line}\r\n" for line in lines)
         return self._head("POST", path) + text.encode("latin-1") + b"Content-Length: "
 
@@ -152,7 +168,7 @@ class HttpBinding:
 
 
 def header_value(text: str) -> str:
-    """Return a name as the value of a header, in base64 where it is not safe (2026-07-28)."""
+    """Return a text as the value of a header, in base64 where it is not safe (2026-07-28)."""
     safe = text.isascii() and text.isprintable() and text == text.strip()
     if safe and not text.startswith("=?base64?"):
         return text
