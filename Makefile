@@ -6,9 +6,9 @@ NODE_STAMP := servers/node/node_modules/.installed
 RESULT := results/local/bill-$(shell date +%Y%m%d-%H%M%S).json.gz
 SUITES := bill transports eras clients servers
 AMOUNT :=
-PROOFS := ground_truth pipe_floor client_overhead harness_cost
+PROOFS := ground_truth pipe_floor client_overhead harness_cost conformance
 
-.PHONY: bench test check format prove record pages node clean
+.PHONY: bench test check format prove conformance record pages node clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -37,6 +37,10 @@ format: $(STAMP)
 # Every proof in full: prints figures and bounds, and fails where a bound is not met.
 prove: $(STAMP)
 	for proof in $(PROOFS); do $(BIN)/python benchmarks/$$proof.py || failed=1; done; exit $${failed:-0}
+
+# The official MCP conformance suite against client and server; fetches the suite from npm once.
+conformance: $(STAMP)
+	$(BIN)/python benchmarks/conformance.py
 
 # Measure the recorded runs anew, with their charts and the tables that stand in the README.
 record: $(STAMP) node

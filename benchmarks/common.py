@@ -39,8 +39,11 @@ class Report:
         """Print one line; the figure may be at most (or, with ``least``, must be at least) it."""
         passed = figure >= bound if least else figure <= bound
         sign = "≥" if least else "≤"
-        verdict = "PASS" if passed else "FAIL"
-        print(f"{verdict}  {what}: {figure:.3f} {unit} (bound {sign} {bound:g} {unit})", flush=True)
+        self.judge(what, passed, f"{figure:.3f} {unit} (bound {sign} {bound:g} {unit})")
+
+    def judge(self, what: str, passed: bool, found: str, word: str = "PASS") -> None:
+        """Print one line for what has passed or not; ``word`` stands for passed."""
+        print(f"{word if passed else 'FAIL'}  {what}: {found}", flush=True)
         if not passed:
             self.failed.append(what)
 
