@@ -7,6 +7,8 @@ message by once a head is broken: that is a ValueError, and the end of the strea
 
 from __future__ import annotations
 
+from typing import Any
+
 from bench.protocol.framing import DEFAULT_LIMIT_BYTES, Oversized, Refused
 from bench.protocol.jsonrpc import Template
 
@@ -113,6 +115,9 @@ class HeadBinding:
     def message(self, line: bytes) -> bytes:
         """See :class:`~bench.protocol.binding.Binding`."""
         return frame(line.rstrip(b"\n"))
+
+    def listed(self, tool: dict[str, Any]) -> None:
+        """Nothing: a language server lists no tools."""
 
     def offer(self, revision: str) -> None:
         """Nothing: revisions are MCP's."""

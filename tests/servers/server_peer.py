@@ -7,14 +7,13 @@ import json
 import os
 import select
 import subprocess
-import sys
 import threading
 import time
 from typing import Any
 
 import pytest
 
-from servers import SERVERS
+from bench.target import served_by_hand
 
 WAIT_S = 30.0
 
@@ -98,4 +97,4 @@ def skip_if_not_installed(name: str) -> None:
 
 
 def command(name: str, *options: str) -> list[str]:
-    return [sys.executable, "-P", "-m", *SERVERS[name], *options]
+    return list(served_by_hand(name, options))
