@@ -17,6 +17,7 @@ from bench.phases import Phase
 from bench.results import CellResult, Nanoseconds, Result, Session
 from bench.stats import Estimate
 
+DELAYED_ACK_NS = (38_000_000, 46_000_000)
 LISTENING = ("http", "sse", "rest", "grpc")
 """Transports whose server may be running before the session begins."""
 
@@ -87,6 +88,15 @@ class MarkingCost:
 
     cell: str
     unmarked: Estimate
+    cost: Estimate
+
+
+@dataclass(frozen=True)
+class ClientCost:
+    """What a client library adds to a call: the same cell called by the thin client, by round."""
+
+    cell: str
+    raw: Estimate
     cost: Estimate
 
 
@@ -243,6 +253,37 @@ def marking_costs(result: Result) -> list[MarkingCost]:
             unmarked = stats.mean([_median(plain[r]) for r in rounds])
             costs.append(MarkingCost(cell.name, unmarked, cost))
     return costs
+
+
+def client_costs(result: Result) -> list[ClientCost]:
+    """Return what a client library adds, for each cell that the thin client also called."""
+    raw = {(cell.reach, cell.handler): cell for cell in result.cells if cell.client == "raw"}
+    costs = []
+    for cell in result.cells:
+        twin = raw.get((cell.reach.removesuffix(f"/{cell.client}-client"), cell.handler))
+        if cell.client == "raw" or twin is None:
+            continue
+        cost, total = _increment(twin, cell), stats.quantile(twin.totals(), 0.5)
+        if cost is not None and total is not None:
+            costs.append(ClientCost(cell.name, total, cost))
+    return costs
+
+
+def acknowledged_late(cell: CellResult) -> bool:
+    """Whether even the quickest call waits as long as a delayed acknowledgement of TCP takes.
+
+    Linux delays it by 40 ms; a server that writes head and body apart, without TCP_NODELAY, then
+    waits for it in every call (cpython issue 108736).
+    """
+    if cell.transport not in LISTENING or cell.fields.get("socket") == "unix" or not cell.n_calls:
+        return False
+    outside = [
+        session.total_ns - np.maximum(session.calls.get(Phase.HANDLER, np.zeros(1, np.int64)), 0)
+        for session in cell.sessions
+        if len(session.gap_ns)
+    ]
+    quickest_ns = float(np.quantile(np.concatenate(outside), 0.1))
+    return DELAYED_ACK_NS[0] <= quickest_ns <= DELAYED_ACK_NS[1]
 
 
 def _merged(cells: Sequence[CellResult]) -> CellResult:

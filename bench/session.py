@@ -20,7 +20,7 @@ from bench.arms import make_peer
 from bench.clients.base import Context, Peer
 from bench.clock import IDLE, Watch, cpu_ns, now_ns
 from bench.errors import ClockError, PeerClosed, SessionError, TimedOut
-from bench.exchange import WIDTH, Kind
+from bench.exchange import DECODED_NS, START_NS, WIDTH, Kind
 from bench.notices import HARMLESS, POLLUTION, Notices
 from bench.phases import Phase
 from bench.probes import marks as mark_probe
@@ -143,6 +143,10 @@ def _join_marks(record: Record, mark_file: Path) -> None:
         record.facts["marked_calls"] = 0
         return
     complete, calls = mark_probe.assign(record.rows, taken)
+    if record.rows:
+        first_ns, last_ns = record.rows[START_NS], record.rows[DECODED_NS - WIDTH]
+        seen = mark_probe.requests_between(taken, first_ns, last_ns)
+        record.facts["requests_seen_in_calls"] = seen
     record.facts["marked_calls"] = complete
     if complete < calls:
         record.notices.add("marks_incomplete", count=calls - complete, of=calls)

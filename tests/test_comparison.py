@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from bench import breakdown, charts
 from bench.breakdown import CostLine
+from bench.render.report import findings
 from bench.render.tables import comparison_table
 from bench.results import CellResult, Result
 from tests.make_results import make_cell, make_result, make_session
@@ -89,3 +90,21 @@ def test_a_run_without_calls_gives_a_labelled_chart(draw: object) -> None:
     empty = CellResult("http/x/noop", make_cell(transport="http").fields, [])
     ax = draw(make_result(empty))  # type: ignore[operator]
     assert any("no call succeeded" in text.get_text() for text in ax.texts)
+
+
+def test_what_a_library_adds_is_paired_with_the_thin_client() -> None:
+    thin = make_cell("minimal", "noop", [make_session(r, scale=1) for r in (1, 2)])
+    name, fields = "stdio/minimal/noop/sdk-client", {**thin.fields, "client": "sdk"}
+    heavy = CellResult(name, fields, [make_session(r, scale=4) for r in (1, 2)])
+    (cost,) = breakdown.client_costs(make_result(thin, heavy))
+    assert cost.cell == name
+    assert cost.cost.value == pytest.approx(3 * cost.raw.value, rel=0.2)
+
+
+@pytest.mark.parametrize(("scale", "late"), [(500.0, True), (50.0, False), (5000.0, False)])
+def test_the_signature_of_a_delayed_acknowledgement_is_named(scale: float, late: bool) -> None:
+    session = make_session(1, scale=scale, calls=100)
+    cell = make_cell("minimal", "noop", [session], transport="http")
+    assert breakdown.acknowledged_late(cell) is late
+    assert any("delayed acknowledgement" in line for line in findings(make_result(cell))) is late
+    assert not breakdown.acknowledged_late(make_cell("minimal", "noop", [session]))

@@ -45,6 +45,11 @@ def assign(rows: array[int], marks: Sequence[MarkRecord]) -> tuple[int, int]:
     return complete, calls
 
 
+def requests_between(marks: Sequence[MarkRecord], start_ns: int, end_ns: int) -> int:
+    """Return how many messages the server received in a span: hidden ones count too."""
+    return sum(mark == RECEIVED and start_ns <= ns <= end_ns for mark, ns in marks)
+
+
 def choose(window: Sequence[MarkRecord]) -> tuple[int, int, int, int] | None:
     """Return the four marks of the one request in a window, or None if they do not fit."""
     starts = [ns for mark, ns in window if mark == HANDLER_START]

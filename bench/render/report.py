@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from bench import breakdown
 from bench.render import formats
 from bench.render.tables import Table
 from bench.render.units import duration
@@ -42,6 +43,12 @@ def findings(result: Result) -> list[str]:
             f"note: {cell.name}: {text} (in {count} of {total} sessions)"
             for text, count in counts.items()
         ]
+        if breakdown.acknowledged_late(cell):
+            lines.append(
+                f"note: {cell.name}: even the quickest calls take about 40 ms, the signature of a "
+                "delayed acknowledgement: the server writes head and body apart without "
+                "TCP_NODELAY. It is the transport's, not the handler's"
+            )
     return lines
 
 

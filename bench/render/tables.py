@@ -35,6 +35,7 @@ def all_tables(result: Result) -> list[Table]:
         calls_table,
         phases_table,
         ladder_table,
+        clients_table,
         marking_table,
         messages_table,
         server_table,
@@ -104,11 +105,20 @@ def _messages_per_call(cell: CellResult) -> str | None:
     for session in cell.sessions:
         facts = session.facts
         if "messages_sent" not in facts or "exchanges" not in facts:
-            return None
+            return _requests_seen(cell)
         sent += int(facts["messages_sent"]) - int(facts["setup_messages_sent"])
         received += int(facts["messages_received"]) - int(facts["setup_messages_received"])
         exchanges += int(facts["exchanges"])
     return f"{sent / exchanges:.3g} {received / exchanges:.3g}" if exchanges else None
+
+
+def _requests_seen(cell: CellResult) -> str | None:
+    """Return the requests of one call as the server saw them, where the client does not tell."""
+    facts = [s.facts for s in cell.sessions if "requests_seen_in_calls" in s.facts]
+    exchanges = sum(int(fact["exchanges"]) for fact in facts)
+    if cell.client == "raw" or not exchanges:
+        return None
+    return f"{sum(int(fact['requests_seen_in_calls']) for fact in facts) / exchanges:.3g} –"
 
 
 def _value_of(value: Value) -> float:
@@ -221,6 +231,17 @@ def ladder_table(result: Result) -> Table:
     columns = {"rung": "rung", "p50_ns": "p50", "increment_ns": "adds"}
     notes = ("The increment pairs sessions of the same round.",)
     return Table("ladder", "Ladder: what each layer adds to a call", columns, rows, notes)
+
+
+def clients_table(result: Result) -> Table:
+    """Return what a client library adds to what the thin client sees."""
+    rows: list[dict[str, Value]] = [
+        {"cell": cost.cell, "raw_ns": cost.raw, "cost_ns": cost.cost}
+        for cost in breakdown.client_costs(result)
+    ]
+    columns = {"cell": "cell", "raw_ns": "p50 of the thin client", "cost_ns": "the library adds"}
+    notes = ("The same cell called by the thin client, interleaved and paired by round.",)
+    return Table("clients", "What a client library adds", columns, rows, notes)
 
 
 def marking_table(result: Result) -> Table:
