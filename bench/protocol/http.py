@@ -191,6 +191,23 @@ class Response:
     messages: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The head of a response that came in one piece with its body, and has been parsed before.
+
+    The same bytes have the same meaning, the length of the body among it, so that an answer behind
+    the same head needs no parser. It is the parser's cost that the client must not add to a call.
+    """
+
+    head: bytes
+    size_bytes: int
+    response: Response
+
+    def fits(self, chunk: bytes) -> bool:
+        """Whether ``chunk`` is such a response, whole and alone. Blanks are no answer."""
+        return len(chunk) == self.size_bytes and chunk.startswith(self.head) and chunk[-1:] == b"}"
+
+
 class ResponseReader:
     """Turns the bytes of one connection into messages, response by response.
 
@@ -205,13 +222,32 @@ class ResponseReader:
         self.response: Response | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._framing: EventFraming | None = None
+        self._known: _Known | None = None
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the connection."""
+        known, begins = self._known, self.response is None
+        if begins and known and known.fits(chunk):
+            self.response = known.response
+            self.ready.append(chunk[len(known.head) :])
+            return
         try:
             self._parser.feed_data(chunk)
         except httptools.HttpParserError as error:
             raise ValueError(f"what came back is no HTTP ({error})") from None
+        if begins:
+            self._known = self._learn(chunk)
+
+    def _learn(self, chunk: bytes) -> _Known | None:
+        """Return what tells a response like the one just read, if ``chunk`` was all of it."""
+        response = self.response
+        if response is None or not response.complete or not response.keep_alive:
+            return None
+        if response.status != 200 or len(self.ready) != 1:
+            return None
+        head, blank_line, body = chunk.partition(b"\r\n\r\n")
+        # In a chunked body there is more than the answer, and it has another end.
+        return _Known(head + blank_line, len(chunk), response) if body == self.ready[0] else None
 
     def end(self) -> None:
         """Take note that the connection has ended: a body without a length is complete now."""
