@@ -2,13 +2,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TOOLS_STAMP := benchmarks/tools/node_modules/.installed
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 NODE_STAMP := servers/node/node_modules/.installed
 RESULT := results/local/bill-$(shell date +%Y%m%d-%H%M%S).json.gz
 SUITES := bill transports eras clients servers
 AMOUNT :=
-PROOFS := ground_truth pipe_floor client_overhead harness_cost conformance
+PROOFS := ground_truth pipe_floor client_overhead harness_cost http_floor other_clients conformance
+OTHER_TRANSPORTS := http http-sse rest
 
-.PHONY: bench test check format prove conformance record pages node clean
+.PHONY: bench test check format prove conformance record pages node tools clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -34,9 +37,13 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# Every proof in full: prints figures and bounds, and fails where a bound is not met.
+# Every proof in full: prints figures and bounds, and fails where a bound is not met. http_floor
+# needs `make tools` first.
 prove: $(STAMP)
-	for proof in $(PROOFS); do $(BIN)/python benchmarks/$$proof.py || failed=1; done; exit $${failed:-0}
+	for proof in $(PROOFS); do $(BIN)/python benchmarks/$$proof.py || failed=1; done; \
+	for transport in $(OTHER_TRANSPORTS); do \
+		$(BIN)/python benchmarks/ground_truth.py --transport $$transport || failed=1; \
+	done; exit $${failed:-0}
 
 # The official MCP conformance suite against client and server; fetches the suite from npm once.
 conformance: $(STAMP)
@@ -62,5 +69,15 @@ $(NODE_STAMP): servers/node/package.json servers/node/package-lock.json servers/
 	npm ci --prefix servers/node --no-audit --no-fund
 	touch $(NODE_STAMP)
 
+# The load generators of benchmarks/http_floor.py: wrk and hey from Debian, autocannon from npm
+# (needs Node 20 or newer and npm). Uses sudo where you are not root.
+tools: $(TOOLS_STAMP)
+
+$(TOOLS_STAMP): benchmarks/tools/package.json benchmarks/tools/package-lock.json benchmarks/tools/.npmrc
+	$(SUDO) apt-get update
+	$(SUDO) apt-get install --yes wrk hey
+	npm ci --prefix benchmarks/tools --no-audit --no-fund
+	touch $(TOOLS_STAMP)
+
 clean:
-	rm -rf $(VENV) servers/node/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) servers/node/node_modules benchmarks/tools/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache

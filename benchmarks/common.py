@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import socket
+import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +21,7 @@ from bench.records import session_of
 from bench.results import Session
 from bench.runner import Job, Runner
 from bench.spec import SessionSpec
+from bench.transports.sockets import free_port
 
 
 @dataclass
@@ -47,6 +52,11 @@ class Report:
         if not passed:
             self.failed.append(what)
 
+    def fail(self, what: str, why: str) -> None:
+        """Print a line that could not be measured."""
+        print(f"FAIL  {what}: {why}", flush=True)
+        self.failed.append(what)
+
     def say(self, text: str) -> None:
         """Print a line of information, which cannot fail."""
         print(f"      {text}", flush=True)
@@ -57,11 +67,16 @@ class Report:
         sys.exit(1 if self.failed else 0)
 
 
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser that knows ``--quick``; the first line of a docstring describes it."""
+    made = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    made.add_argument("--quick", action="store_true", help="fewer sessions, the same bounds")
+    return made
+
+
 def quick(description: str | None) -> bool:
     """Read the command line; return whether ``--quick`` was given."""
-    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer sessions, the same bounds")
-    return bool(parser.parse_args().quick)
+    return bool(parser(description).parse_args().quick)
 
 
 def two_cpus() -> tuple[int, int]:
@@ -79,19 +94,54 @@ def python(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-P", *arguments)
 
 
+@contextmanager
+def served(module: str, *flags: str, cpu: int) -> Iterator[str]:
+    """Start a server on a free port of the loopback, pinned to ``cpu``; yield its base URL."""
+    port = free_port()
+    command = ("taskset", "-c", str(cpu), *python("-m", module, *flags, "--port", str(port)))
+    with subprocess.Popen(command) as process:
+        try:
+            _await_port(port, process)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(2_000):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        if process.poll() is not None:
+            break
+        time.sleep(0.01)
+    sys.exit(f"FAIL  the server did not come up: {' '.join(map(str, process.args))}")
+
+
+class MeasurementFailed(Exception):
+    """One figure could not be taken; the message says why."""
+
+
+def session(spec: SessionSpec) -> Session:
+    """Run one session through a fresh worker. Raises MeasurementFailed."""
+    (entry,) = Runner(lambda *_: None).run([Job(Slot(0, 0, 0), spec)])
+    failure: dict[str, Any] | None = entry.header.get("failure")
+    if failure is not None:
+        raise MeasurementFailed(f"{failure['phase']}: {failure['text']}")
+    return session_of(entry, spec.client)
+
+
 def rounds(specs: Mapping[str, SessionSpec], count: int) -> Iterator[dict[str, Session]]:
     """Run every spec once per round through fresh workers; yield each round's sessions.
 
     The order alternates from round to round, so that neither side is always first.
     """
-    runner = Runner(lambda *_: None)
     for round_ in range(count):
         names = list(specs) if round_ % 2 == 0 else list(specs)[::-1]
-        jobs = [Job(Slot(place, round_, place), specs[name]) for place, name in enumerate(names)]
         sessions: dict[str, Session] = {}
-        for name, entry in zip(names, runner.run(jobs), strict=True):
-            failure: dict[str, Any] | None = entry.header.get("failure")
-            if failure is not None:
-                sys.exit(f"FAIL  {name}: {failure['phase']}: {failure['text']}")
-            sessions[name] = session_of(entry)
+        for name in names:
+            try:
+                sessions[name] = session(specs[name])
+            except MeasurementFailed as error:
+                sys.exit(f"FAIL  {name}: {error}")
         yield sessions
