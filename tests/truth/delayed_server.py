@@ -3,18 +3,25 @@
 The question: does each delay appear in its own phase and in no other? Delays are made by spinning
 on the clock, so they are exact on a free core. Usage: ``delayed_server.py boot=300 close=100 …`` in
 milliseconds; tools ``handler-2``, ``handler-10`` and so on spin that long.
+
+It serves stdio; with ``port=N`` HTTP on the loopback: ``POST /mcp`` is the protocol, answered with
+JSON, or with a stream of one event with ``sse=1``; ``POST /rest/handler-2`` is a tool alone. One
+connection at a time, and no more of HTTP than its client needs. TERM ends it.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
 import sys
 import time
 
 from bench.marks import HANDLER_END, HANDLER_START, RECEIVED, REPLY, mark
 
 DELAYS = {name: float(ms) for name, _, ms in (word.partition("=") for word in sys.argv[1:])}
+PORT, STREAMS = round(DELAYS.pop("port", 0)), bool(DELAYS.pop("sse", 0))
 
 
 def spin(ms: float) -> None:
@@ -46,21 +53,32 @@ def answer(request: dict[str, object]) -> object:
     if method == "tools/call":
         params = request["params"]
         assert isinstance(params, dict)
-        _, _, ms = str(params["name"]).partition("handler-")
-        if not ms.isdigit():
+        if not call(str(params["name"])):
             return {"content": [], "isError": True}
-        delay("dispatch")
-        mark(HANDLER_START)
-        spin(float(ms))
-        mark(HANDLER_END)
-        delay("reply")
         return {"content": [{"type": "text", "text": "ok"}]}
     return {}
 
 
-def main() -> None:
+def call(tool: str) -> bool:
+    """Run a tool between the delays around it; False where there is none of this name."""
+    _, _, ms = tool.partition("handler-")
+    if not ms.isdigit():
+        return False
+    delay("dispatch")
+    mark(HANDLER_START)
+    spin(float(ms))
+    mark(HANDLER_END)
+    delay("reply")
+    return True
+
+
+def encode(value: object) -> bytes:
+    """Return compact JSON."""
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def serve_lines() -> None:
     """Serve lines until the end of stdin."""
-    delay("boot")
     pending = b""
     while chunk := os.read(0, 65536):
         *lines, pending = (pending + chunk).split(b"\n")
@@ -70,10 +88,82 @@ def main() -> None:
             if "id" not in request:
                 continue
             reply = {"jsonrpc": "2.0", "id": request["id"], "result": answer(request)}
-            text = json.dumps(reply, separators=(",", ":")).encode() + b"\n"
+            text = encode(reply) + b"\n"
             mark(REPLY)
             os.write(1, text)
     delay("close")
+
+
+def respond(path: str, body: bytes) -> bytes:
+    """Return the whole response to one POST."""
+    request = json.loads(body)
+    if path.startswith("/rest/"):
+        found = call(path.removeprefix("/rest/"))
+        return response(encode({"text": "ok"} if found else {"error": "no such tool"}))
+    if "id" not in request:
+        return b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+    text = encode({"jsonrpc": "2.0", "id": request["id"], "result": answer(request)})
+    return stream(text) if STREAMS else response(text)
+
+
+def response(text: bytes) -> bytes:
+    """Return an answer in JSON."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: "
+    return b"%b%d\r\n\r\n%b" % (head, len(text), text)
+
+
+def stream(text: bytes) -> bytes:
+    """Return an answer as a stream of one event."""
+    event = b"event: message\ndata: %b\n\n" % text
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
+    return b"%b\r\n%x\r\n%b\r\n0\r\n\r\n" % (head, len(event), event)
+
+
+def serve_connection(connection: socket.socket) -> None:
+    """Answer request after request until the client hangs up."""
+    pending = b""
+    while True:
+        head, blank_line, body = pending.partition(b"\r\n\r\n")
+        lines = head.decode("latin-1").lower().split("\r\n")
+        lengths = [line[15:] for line in lines if line.startswith("content-length:")]
+        size = int(lengths[0]) if lengths else 0
+        if not blank_line or len(body) < size:
+            chunk = connection.recv(65536)
+            if not chunk:
+                return
+            pending += chunk
+            continue
+        mark(RECEIVED)
+        text = respond(lines[0].split(" ")[1], body[:size])
+        mark(REPLY)
+        connection.sendall(text)
+        pending = body[size:]
+
+
+def end(_number: int, _frame: object) -> None:
+    """End the process, after the delay of its end."""
+    delay("close")
+    os._exit(0)
+
+
+def serve_http() -> None:
+    """Serve connections, one at a time, until TERM."""
+    signal.signal(signal.SIGTERM, end)
+    with socket.create_server(("127.0.0.1", PORT)) as listener:
+        while True:
+            connection, _ = listener.accept()
+            with connection:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                serve_connection(connection)
+
+
+def main() -> None:
+    """Boot, then serve."""
+    delay("boot")
+    if PORT:
+        serve_http()
+    else:
+        serve_lines()
 
 
 if __name__ == "__main__":
