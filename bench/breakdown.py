@@ -17,6 +17,7 @@ from bench.phases import Phase
 from bench.results import CellResult, Nanoseconds, Result, Session
 from bench.stats import Estimate
 
+_BELOW_MCP = ("inproc", "pipe")
 DELAYED_ACK_NS = (38_000_000, 46_000_000)
 LISTENING = ("http", "sse", "rest", "grpc")
 """Transports whose server may be running before the session begins."""
@@ -92,11 +93,12 @@ class MarkingCost:
 
 
 @dataclass(frozen=True)
-class ClientCost:
-    """What a client library adds to a call: the same cell called by the thin client, by round."""
+class ChangeCost:
+    """What one change adds to a call: a cell against the one without its last setting, by round."""
 
     cell: str
-    raw: Estimate
+    change: str
+    without: Estimate
     cost: Estimate
 
 
@@ -173,10 +175,12 @@ def calls(cell: CellResult) -> Calls | None:
 
 
 def ladder(result: Result) -> list[Rung]:
-    """Return the rungs of a result for its cheapest common handler, from the lowest total up.
+    """Return the rungs of a result: layer upon layer under one handler, the lowest total first.
 
-    The pipe comes first where there is one; MCP cells join with the handler ``noop``, or with
-    the first handler there is. Cells without marks are preferred: the ladder wants no instrument.
+    Function call and pipe where there are such, then each server over one transport (stdio, if it
+    was measured) as the thin client sees it, then the official SDK's client on its own server. The
+    handler is ``noop``, or the first there is. Cells without marks are preferred: the ladder wants
+    no instrument.
     """
     chosen = _rungs(result)
     rungs: list[Rung] = []
@@ -206,6 +210,8 @@ def cost_lines(result: Result, handler: str, server: str | None = None) -> list[
         if cell.transport in LISTENING:
             started = (bill.parts.get(phase) for phase in (Phase.SPAWN, Phase.BOOT))
             started_ns = sum(part.value for part in started if part is not None)
+            if not started_ns:
+                continue
             label = f"{cell.reach} (running)"
             lines[label] = CostLine(label, bill.total.value - started_ns, call_ns)
     return list(lines.values())
@@ -217,11 +223,11 @@ def session_by_wire(cell: CellResult) -> bool:
 
 
 def crossings(lines: Sequence[CostLine]) -> list[tuple[float, CostLine, CostLine]]:
-    """Return where the cheapest line changes: the number of calls, the old one, the new one."""
+    """Return where the cheapest line changes: after how many calls, from which to which."""
     if not lines:
         return []
     found: list[tuple[float, CostLine, CostLine]] = []
-    n, best = 0.0, min(lines, key=lambda line: (line.setup_ns, line.call_ns))
+    n, best = 1.0, min(lines, key=lambda line: (line.cost_ns(1), line.call_ns))
     while True:
         later = [
             ((line.setup_ns - best.setup_ns) / (best.call_ns - line.call_ns), line)
@@ -255,17 +261,21 @@ def marking_costs(result: Result) -> list[MarkingCost]:
     return costs
 
 
-def client_costs(result: Result) -> list[ClientCost]:
-    """Return what a client library adds, for each cell that the thin client also called."""
-    raw = {(cell.reach, cell.handler): cell for cell in result.cells if cell.client == "raw"}
+def change_costs(result: Result) -> list[ChangeCost]:
+    """Return what each setting adds, for each cell whose twin without it was measured too.
+
+    A setting is the last word of a cell's name: the client, what is opened anew, the socket, …
+    """
+    plain = {(cell.reach, cell.handler): cell for cell in result.cells if cell.totals()}
     costs = []
-    for cell in result.cells:
-        twin = raw.get((cell.reach.removesuffix(f"/{cell.client}-client"), cell.handler))
-        if cell.client == "raw" or twin is None:
+    for cell in plain.values():
+        rest, _, change = cell.reach.rpartition("/")
+        twin = plain.get((rest, cell.handler))
+        if twin is None or not change:
             continue
         cost, total = _increment(twin, cell), stats.quantile(twin.totals(), 0.5)
         if cost is not None and total is not None:
-            costs.append(ClientCost(cell.name, total, cost))
+            costs.append(ChangeCost(cell.name, change, total, cost))
     return costs
 
 
@@ -355,16 +365,26 @@ def _increment(lower: CellResult, upper: CellResult) -> Estimate | None:
 
 
 def _rungs(result: Result) -> list[CellResult]:
+    """Return one cell per layer over one transport: stdio where there is stdio."""
     usable = [cell for cell in result.cells if cell.totals()]
-    mcp = [cell for cell in usable if cell.transport != "pipe"]
+    mcp = [cell for cell in usable if cell.transport not in _BELOW_MCP]
     handlers = [cell.handler for cell in mcp]
     handler = "noop" if "noop" in handlers else next(iter(handlers), None)
-    by_reach: dict[str, CellResult] = {}
-    for cell in [c for c in mcp if c.handler == handler]:
-        if cell.reach not in by_reach or not cell.marked:
-            by_reach[cell.reach] = cell
-    pipes = [cell for cell in usable if cell.transport == "pipe"][:1]
-    rungs = [*pipes, *by_reach.values()]
+    transports = [cell.transport for cell in mcp]
+    transport = "stdio" if "stdio" in transports else next(iter(transports), None)
+    layers: dict[str, CellResult] = {}
+    for cell in [c for c in mcp if (c.handler, c.transport) == (handler, transport)]:
+        plain = cell.reach.count("/") == 1
+        if (plain or cell.reach.endswith("/sdk/sdk-client")) and not (
+            cell.reach in layers and cell.marked
+        ):
+            layers[cell.reach] = cell
+    below = {
+        cell.transport: cell
+        for cell in usable
+        if cell.transport in _BELOW_MCP and cell.handler in (handler, "echo")
+    }
+    rungs = [*below.values(), *layers.values()]
     return sorted(rungs, key=lambda c: float(np.median(np.concatenate(c.totals()))))
 
 

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from bench.errors import SuiteError
 from bench.suite import TICKET_TOOLS, Cell, Suite
-from bench.target import TICKETS_VARIABLE, ticket_environment
+from bench.target import IN_PROCESS_LABEL, TICKETS_VARIABLE, ticket_environment
 
 
 def without_missing(suite: Suite) -> tuple[Suite, list[str]]:
@@ -71,4 +71,4 @@ def _lacks(cell: Cell) -> bool:
 
 
 def _is_shipped(cell: Cell) -> bool:
-    return cell.target.label.startswith("serve ") or cell.target.label == "in process"
+    return cell.target.label.startswith("serve ") or cell.target.label == IN_PROCESS_LABEL

@@ -29,7 +29,7 @@ from bench.show_progress import make_progress
 from bench.storage import default_path
 from bench.suite import Suite
 from bench.suite_file import load_suite
-from bench.target import parse_variables, reach
+from bench.target import checked_headers, parse_pairs, reach
 
 TRACE_VARIABLE = "MCP_LOG_LEVEL"
 DEFAULT_SUITE = "bill"
@@ -102,8 +102,8 @@ def _ad_hoc(flags: Mapping[str, Any]) -> Suite:
     target = replace(
         reach(flags["command"], flags["url"], flags["name"]),
         inherited=tuple(inherited),
-        passed=parse_variables(flags["variables"]),
-        headers=parse_variables(flags["headers"]),
+        passed=parse_pairs(flags["variables"], "--env"),
+        headers=checked_headers(parse_pairs(flags["headers"], "--header")),
     )
     transport = flags["transport"] or ("stdio" if flags["url"] is None else "http")
     cell = suites.make_cell(

@@ -14,7 +14,7 @@ from bench.arms import ARMS
 from bench.errors import SuiteError
 from bench.protocol.revisions import AUTO, DEFAULT_REVISION, REVISIONS, Era, era
 from bench.spec import DEFAULT_CLOSE_GRACE_S, DEFAULT_TIMEOUT_S, MCP_TRANSPORTS, SessionSpec
-from bench.target import Target
+from bench.target import IN_PROCESS_LABEL, Target
 
 DEFAULT_SESSIONS, DEFAULT_CALLS, DEFAULT_WARMUPS = 10, 200, 20
 FAST = (3, 100, 10)
@@ -29,6 +29,7 @@ OWN_CLIENTS = {"inproc": "direct", "memory": "sdk"}
 """The client of a transport that the raw client cannot use; ``raw`` elsewhere."""
 LIBRARY_REVISIONS = frozenset({DEFAULT_REVISION, "2026-07-28", AUTO})
 """What client libraries can be told to offer."""
+LISTENING = ("http", "sse", "rest", "grpc")
 REOPEN = ("nothing", "connection", "session")
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -284,6 +285,7 @@ def _parsed(text: str) -> dict[str, str]:
     parts: dict[str, str] = {}
     for part in text.split(","):
         name, equals, value = part.strip().partition("=")
+        name = "handler" if name == "tool" else name
         if not equals or name not in known:
             raise SuiteError(
                 f"--only: {part.strip()!r} is no filter; expected FIELD=VALUE with one of: "
@@ -309,6 +311,7 @@ def _check(cell: Cell) -> None:
             f"transport {cell.transport!r} has no client {cell.client!r}; it has: "
             f"{', '.join(clients)}"
         )
+    _check_target(cell)
     _check_revision(cell)
     wire = cell.wire
     if wire.reopen not in REOPEN:
@@ -319,6 +322,28 @@ def _check(cell: Cell) -> None:
         raise SuiteError(f"reopen = {wire.reopen!r} is for the raw client over http")
     if (wire.tls or wire.socket == "unix") and cell.client != "raw":
         raise SuiteError("tls and Unix sockets are for the raw client")
+
+
+def _check_target(cell: Cell) -> None:
+    """Raise SuiteError where the target is of another kind than the transport wants."""
+    target, transport = cell.target, cell.transport
+    inside = transport in OWN_CLIENTS
+    if inside != (target.label == IN_PROCESS_LABEL):
+        what = "is for the shipped tools alone" if inside else "needs a server"
+        raise SuiteError(f"transport {transport!r} {what}")
+    if transport in LISTENING and target.url is None:
+        raise SuiteError(f"transport {transport!r} needs a URL, where the server answers")
+    if transport not in LISTENING and target.url is not None:
+        raise SuiteError(f"transport {transport!r} has no URL; expected one of: http, sse, rest")
+    if target.headers and cell.client != "raw":
+        raise SuiteError("headers are for the raw client")
+    shipped = target.label.startswith("serve ")
+    if not shipped and replace(cell.wire, reopen="nothing", socket="tcp") != Wire():
+        raise SuiteError(
+            "answers, state and tls say how a shipped server is started; a URL is measured as it is"
+        )
+    if target.unix and "{socket}" not in target.argv:
+        raise SuiteError("socket = 'unix' needs {socket} in the command, where it is to listen")
 
 
 def _check_revision(cell: Cell) -> None:
@@ -346,7 +371,7 @@ def _refuse_ambiguous_names(suite: Suite, where: str) -> None:
     for cell in suite.cells:
         target = cell.target
         # Shipped servers are told apart by transport and options; commands only by their name.
-        if target.label.startswith("serve ") or target.label == "in process":
+        if target.label.startswith("serve ") or target.label == IN_PROCESS_LABEL:
             continue
         if commands.setdefault(target.name, target.argv) != target.argv:
             raise SuiteError(

@@ -30,7 +30,7 @@ from bench.suite import (
     own_client,
     with_unmarked_twins,
 )
-from bench.target import Place, Target, in_process, reach, shipped
+from bench.target import Place, Target, checked_headers, in_process, reach, shipped
 
 T = TypeVar("T")
 
@@ -161,7 +161,7 @@ def _expand(table: CellTable) -> Iterator[Cell]:
             _target(table, transport, server, wire),
             passed=dict(table.env),
             inherited=tuple(table.inherit_environ),
-            headers=dict(table.headers),
+            headers=checked_headers(table.headers),
             cwd=table.cwd,
         )
         yield make_cell(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -78,6 +79,7 @@ def ticket_environment(count: int = DEFAULT_TICKETS) -> dict[str, str]:
     return {TICKETS_VARIABLE: str(path)}
 
 
+IN_PROCESS_LABEL = "in process"
 PATHS = {"http": "/mcp", "sse": "/sse", "rest": "/rest", "grpc": "/"}
 """Where the shipped servers answer, by transport."""
 
@@ -150,7 +152,7 @@ def served_by_hand(name: str, arguments: Sequence[str]) -> tuple[str, ...]:
 
 def in_process(name: str) -> Target:
     """Return the target of an arm that starts nothing."""
-    return Target(name, (), "in process", marks=False)
+    return Target(name, (), IN_PROCESS_LABEL, marks=False)
 
 
 def _missing(program: Program) -> str | None:
@@ -184,21 +186,35 @@ def reach(text: str | None, url: str | None, name: str | None, *, unix: bool = F
         parts = Url.parse(url.replace("{port}", "1"))
     except ValueError as error:
         raise SuiteError(str(error)) from None
+    if "@" in url.partition("://")[2].partition("/")[0]:
+        raise SuiteError("credentials in a URL are not sent; give them as a header, Authorization")
+    if text is None and "{port}" in url:
+        raise SuiteError("{port} in a URL is for a command that is started there; none was given")
     if text is None:
         label = redact(url)
         return Target(name or _safe(f"{parts.host}-{parts.port}"), (), label, url=url, unix=unix)
     return replace(command(text, name), url=url, unix=unix)
 
 
-def parse_variables(pairs: Sequence[str]) -> dict[str, str]:
-    """Return NAME=VALUE pairs as a mapping; the message of a bad one holds no value."""
-    variables = {}
-    for pair in pairs:
+def parse_pairs(pairs: Sequence[str], option: str) -> dict[str, str]:
+    """Return NAME=VALUE pairs as a mapping; the message of a bad one holds nothing of it."""
+    values = {}
+    for number, pair in enumerate(pairs, start=1):
         name, equals, value = pair.partition("=")
         if not equals or not name:
-            raise SuiteError(f"variable {name!r} has no value; expected NAME=VALUE")
-        variables[name] = value
-    return variables
+            raise SuiteError(f"{option}, the one in place {number}: expected NAME=VALUE")
+        values[name] = value
+    return values
+
+
+def checked_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Return headers that can be sent; the message of a bad one holds no value (RFC 9110, 5.5)."""
+    for name, value in headers.items():
+        if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name):
+            raise SuiteError("a header's name holds a character that no header may have")
+        if not value.isascii() or not value.isprintable() or value != value.strip():
+            raise SuiteError(f"header {name}: its value is not plain ASCII on one line")
+    return dict(headers)
 
 
 def _name(argv: Sequence[str]) -> str:

@@ -50,7 +50,7 @@ BAD_RUNS = {
     """run --command "x 'y" --tool x""": r"cannot be split into words: No closing quotation",
     "run --command x --tool x --arguments {bad": r"--arguments: not JSON: .* at character 2",
     "run --command x --tool x --arguments [1]": r"--arguments: expected a JSON object, like",
-    "run --command x --tool x --env NAME": r"variable 'NAME' has no value; expected NAME=VALUE",
+    "run --command x --tool x --env NAME": r"--env, the one in place 1: expected NAME=VALUE",
     "run --command x --tool x --revision 1": r"no revision '1'; expected one of: 2024-11-05",
     "run --affinity 4096": r"--affinity: no CPU 4096 here; expected some of 0",
     "run --affinity x": r"--affinity: 'x' is no CPU; expected a list like 0,2 or 0-1",

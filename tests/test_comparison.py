@@ -65,7 +65,9 @@ def test_a_listening_server_may_be_running_already() -> None:
 
 def test_the_cost_chart_names_the_crossings() -> None:
     ax = charts.amortisation(ways())
-    assert "cheapest: " in ax.get_xlabel()
+    legend = ax.get_legend()
+    assert legend is not None
+    assert legend.get_title().get_text().startswith("cheapest: ")
     assert len(ax.get_lines()) >= 5
 
 
@@ -96,9 +98,9 @@ def test_what_a_library_adds_is_paired_with_the_thin_client() -> None:
     thin = make_cell("minimal", "noop", [make_session(r, scale=1) for r in (1, 2)])
     name, fields = "stdio/minimal/noop/sdk-client", {**thin.fields, "client": "sdk"}
     heavy = CellResult(name, fields, [make_session(r, scale=4) for r in (1, 2)])
-    (cost,) = breakdown.client_costs(make_result(thin, heavy))
-    assert cost.cell == name
-    assert cost.cost.value == pytest.approx(3 * cost.raw.value, rel=0.2)
+    (cost,) = breakdown.change_costs(make_result(thin, heavy))
+    assert (cost.cell, cost.change) == (name, "sdk-client")
+    assert cost.cost.value == pytest.approx(3 * cost.without.value, rel=0.2)
 
 
 @pytest.mark.parametrize(("scale", "late"), [(500.0, True), (50.0, False), (5000.0, False)])

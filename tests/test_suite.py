@@ -9,7 +9,7 @@ import pytest
 from bench import suite_file as suites
 from bench.errors import SuiteError
 from bench.suite_file import parse_suite
-from bench.target import command, parse_variables, shipped
+from bench.target import command, parse_pairs, shipped
 
 SERVER = '[[cell]]\nserver = "minimal"\n'
 
@@ -119,9 +119,9 @@ def test_a_server_gets_few_variables_and_those_it_was_given(
 
 
 def test_a_variable_without_value_is_refused_without_showing_one() -> None:
-    assert parse_variables(["A=b=c"]) == {"A": "b=c"}
+    assert parse_pairs(["A=b=c"], "--env") == {"A": "b=c"}
     with pytest.raises(SuiteError, match="NAME=VALUE"):
-        parse_variables(["JUSTANAME"])
+        parse_pairs(["JUSTANAME"], "--env")
 
 
 def test_cells_of_a_suite_are_told_to_workers_as_plain_values() -> None:

@@ -11,7 +11,7 @@ from bench import prepare, suite
 from bench.arms import ARMS
 from bench.errors import SuiteError
 from bench.suite_file import load_suite, parse_suite, shipped_suites
-from bench.target import reach
+from bench.target import checked_headers, parse_pairs, reach
 
 
 def names(text: str) -> list[str]:
@@ -86,6 +86,13 @@ def test_a_filter_that_fits_nothing_is_said(text: str, message: str) -> None:
         ),
         ('transport = "http"\nclient = "sdk"\nrevision = "2025-06-18"', "cannot be told to offer"),
         ('url = "ftp://x"\ntool = "a"', "is no URL of a server"),
+        ('url = "http://h/mcp"\ntls = true', "a URL is measured as it is"),
+        ('url = "http://h/mcp"\nsocket = "unix"', "needs {socket} in the command"),
+        ('url = "http://h/mcp"\ntransport = "stdio"', "transport 'stdio' has no URL"),
+        ('url = "http://h/mcp"\ntransport = "memory"', "is for the shipped tools alone"),
+        ('command = "x"\ntransport = "http"', "transport 'http' needs a URL"),
+        ('command = "x"\ntransport = "inproc"', "is for the shipped tools alone"),
+        ('url = "http://h/mcp"\nclient = "sdk"\nheaders = {a = "b"}', "for the raw client"),
     ],
 )
 def test_what_does_not_exist_is_refused_before_anything_runs(text: str, message: str) -> None:
@@ -119,10 +126,32 @@ def test_a_suite_of_missing_parts_alone_says_what_to_install() -> None:
         prepare.without_missing(replace(whole, cells=cells))
 
 
-def test_header_values_and_credentials_of_a_url_are_secrets() -> None:
-    target = replace(reach(None, "http://u:hunter2hunter2@h:1/mcp", None), headers={"X": "token-1"})
-    assert "hunter2" not in target.label
+def test_header_values_are_secrets() -> None:
+    target = replace(reach(None, "http://h:1/mcp", None), headers={"X": "token-1"})
     assert "token-1" in target.secrets
+
+
+@pytest.mark.parametrize("url", ["http://u:hunter2hunter2@h:1/mcp", "http://h:{port}/mcp"])
+def test_a_url_that_would_not_be_used_as_given_is_refused(url: str) -> None:
+    with pytest.raises(SuiteError, match="in a URL") as refused:
+        reach(None, url, None)
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("pairs", [["Authorization: Bearer hunter2"], ["=hunter2"]])
+def test_a_pair_that_cannot_be_read_is_refused_without_showing_it(pairs: list[str]) -> None:
+    with pytest.raises(SuiteError, match="--header, the one in place 1") as refused:
+        parse_pairs(pairs, "--header")
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize("headers", [{"a b": "hunter2"}, {"X": "hunter2\n"}, {"X": "☃hunter2"}])
+def test_a_header_that_cannot_be_sent_is_refused_without_showing_it(
+    headers: dict[str, str],
+) -> None:
+    with pytest.raises(SuiteError, match="header") as refused:
+        checked_headers(headers)
+    assert "hunter2" not in str(refused.value)
 
 
 def test_certificates_are_gone_with_the_run() -> None:

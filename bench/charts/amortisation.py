@@ -33,7 +33,7 @@ def amortisation(
     handler = handler or _handler(result)
     server = server or _server(result, handler)
     lines = breakdown.cost_lines(result, handler, server)
-    title = f"Cost of N calls in one session ({server}, {handler})"
+    title = f"Cost of N calls in one session ({server}, {handler}, thin client)"
     with style.style():
         ax = style.axis_for(ax, _HEIGHT_IN + _LEGEND_ROW_IN * len(lines))
         if not lines:
@@ -53,15 +53,17 @@ def amortisation(
             if 1 <= n <= MOST_CALLS:
                 ax.plot([n], [following.cost_ns(n)], "o", color=style.INK, markersize=4)
         ax.set_title(title)
-        ax.set_xlabel(f"calls in the session (log axis)\n{_in_words(lines, crossings)}")
+        ax.set_xlabel("calls in the session (log axis)")
         ax.set_xscale("log")
         ax.set_xlim(1, MOST_CALLS)
         _cost_axis(ax)
         ax.legend(
             loc="upper left",
-            bbox_to_anchor=(0.0, -0.14 - 0.025 * len(crossings)),
+            bbox_to_anchor=(0.0, -0.12),
             ncols=2,
             borderaxespad=0,
+            title=_in_words(lines, crossings),
+            alignment="left",
         )
     return ax
 
@@ -75,7 +77,7 @@ def _cost_axis(ax: Axes) -> None:
 def _in_words(
     lines: Sequence[CostLine], crossings: Sequence[tuple[float, CostLine, CostLine]]
 ) -> str:
-    first = crossings[0][1] if crossings else min(lines, key=lambda line: line.setup_ns)
+    first = crossings[0][1] if crossings else min(lines, key=lambda line: line.cost_ns(1))
     text = f"cheapest: {first.label}"
     for n, _, following in crossings:
         text += f"\nfrom {max(round(n + 0.5), 1):,} calls on: {following.label}"

@@ -27,6 +27,8 @@ from bench.transports.base import Ending
 from bench.transports.process import children
 from bench.transports.served import Served
 
+LEAVE_S = 0.3
+"""The same on the way out of a failed or interrupted session."""
 CLOSE_LIMIT_S = 15.0
 """For a library to leave: its own grace, TERM and KILL."""
 
@@ -124,8 +126,9 @@ class LibraryPeer:
         """End what is left; processes that the library has forgotten fall to the runner."""
         if self._main is not None and not self._main.done():
             self._main.cancel()
-            with contextlib.suppress(BaseException):
-                self._loop.run_until_complete(asyncio.wait_for(self._main, 1.0))
+            # A library that does not leave at once is left behind: whoever interrupts is waiting.
+            with contextlib.suppress(Exception):
+                self._loop.run_until_complete(asyncio.wait({self._main}, timeout=LEAVE_S))
         if not self._loop.is_closed():
             self._loop.close()
         if self._served is not None:

@@ -22,9 +22,13 @@ class Scheduled:
 def read_group(group: int) -> Scheduled | None:
     """Sum over all threads of all living processes of a process group; None where unknown.
 
+    Group 0 is no server of ours (but all threads of the kernel, to the system).
+
     Threads that have ended are not counted, so a difference of two readings is exact only for a
     server that ends no thread in between.
     """
+    if not group:
+        return None
     cpu_ns = wait_ns = 0
     found = False
     for pid in _members(group):

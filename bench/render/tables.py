@@ -35,7 +35,7 @@ def all_tables(result: Result) -> list[Table]:
         calls_table,
         phases_table,
         ladder_table,
-        clients_table,
+        changes_table,
         marking_table,
         messages_table,
         server_table,
@@ -233,15 +233,25 @@ def ladder_table(result: Result) -> Table:
     return Table("ladder", "Ladder: what each layer adds to a call", columns, rows, notes)
 
 
-def clients_table(result: Result) -> Table:
-    """Return what a client library adds to what the thin client sees."""
+def changes_table(result: Result) -> Table:
+    """Return what one change adds: a client library, TLS, a connection for each call."""
     rows: list[dict[str, Value]] = [
-        {"cell": cost.cell, "raw_ns": cost.raw, "cost_ns": cost.cost}
-        for cost in breakdown.client_costs(result)
+        {
+            "cell": cost.cell,
+            "change": cost.change,
+            "without_ns": cost.without,
+            "cost_ns": cost.cost,
+        }
+        for cost in breakdown.change_costs(result)
     ]
-    columns = {"cell": "cell", "raw_ns": "p50 of the thin client", "cost_ns": "the library adds"}
-    notes = ("The same cell called by the thin client, interleaved and paired by round.",)
-    return Table("clients", "What a client library adds", columns, rows, notes)
+    columns = {
+        "cell": "cell",
+        "change": "change",
+        "without_ns": "p50 without it",
+        "cost_ns": "it adds",
+    }
+    notes = ("Against the same cell without the change, interleaved and paired by round.",)
+    return Table("changes", "What one change adds to a call", columns, rows, notes)
 
 
 def marking_table(result: Result) -> Table:
@@ -337,8 +347,9 @@ def _server_row(cell: CellResult) -> dict[str, Value] | None:
     ]
     made = max(sum(exchanges), 1)
 
-    def average(name: str, over: float = len(facts)) -> int:
-        return round(sum(float(fact.get(name, 0)) for fact in facts) / over)
+    def average(name: str, over: float = len(facts)) -> int | None:
+        values = [float(fact[name]) for fact in facts if name in fact]
+        return round(sum(values) / over) if values else None
 
     return {
         "cell": cell.name,
@@ -348,6 +359,6 @@ def _server_row(cell: CellResult) -> dict[str, Value] | None:
         "call_wait_ns": average("server_calls_wait_ns", made),
         "messages_sent": average("messages_sent"),
         "messages_received": average("messages_received"),
-        "request_bytes": average("request_bytes_per_call"),
-        "response_bytes": average("response_bytes_per_call"),
+        "request_bytes": average("request_bytes_per_call") or None,
+        "response_bytes": average("response_bytes_per_call") or None,
     }
