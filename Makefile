@@ -9,7 +9,7 @@ RESULT := results/local/bill-$(shell date +%Y%m%d-%H%M%S).json.gz
 SUITES := bill transports eras clients servers
 AMOUNT :=
 PROOFS := ground_truth pipe_floor client_overhead harness_cost http_floor other_clients conformance
-OTHER_TRANSPORTS := http http-sse rest
+OTHER_TRANSPORTS := http http-sse sse rest
 
 .PHONY: bench test check format prove conformance record pages node tools clean
 

@@ -6,7 +6,8 @@ of the medians over sessions. Call phases: difference of the medians over calls,
 handler delay against the tool without one.
 
 ``--transport`` says how the server is reached: ``stdio``, ``http`` (answers in JSON), ``http-sse``
-(answers as a stream), or ``rest``, which has no protocol and so no phases of one.
+(answers as a stream), ``sse`` (the legacy transport), or ``rest``, which has no protocol and so no
+phases of one.
 
 Bounds: each delay within the larger of 3 % and 150 µs; every other phase moves by at most 150 µs.
 Over HTTP 300 µs: a server that boots is looked for every half millisecond.
@@ -50,6 +51,7 @@ WAYS = {
     "stdio": Way("stdio", tolerance_us=150.0),
     "http": Way("http", ("port={port}",), MCP_URL),
     "http-sse": Way("http", ("port={port}", "sse=1"), MCP_URL),
+    "sse": Way("sse", ("port={port}",), "http://127.0.0.1:{port}/sse"),
     "rest": Way("rest", ("port={port}",), REST_URL, absent=PROTOCOL),
 }
 

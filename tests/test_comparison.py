@@ -34,6 +34,11 @@ def test_the_quickest_median_of_each_handler_comes_first() -> None:
     ]  # fmt: skip
 
 
+def test_a_way_that_counts_no_messages_of_setup_has_none_in_the_table() -> None:
+    rows = comparison_table(ways()).rows
+    assert [row["call_messages"] for row in rows] == [None] * 4
+
+
 def test_one_transport_needs_no_comparison() -> None:
     assert not comparison_table(make_result(make_cell())).rows
 

@@ -79,7 +79,7 @@ class LibraryPeer:
         self._main = self._loop.create_task(self._hold(opened))
         self._run(opened)
         timeline.end(Phase.INITIALIZE, now_ns())
-        if self._served is None:
+        if context.spec.transport == "stdio":
             # The library has spawned it into a session of its own.
             self._group = next(iter(children()), 0)
             context.notices.add("boot_not_seen", phase=Phase.INITIALIZE.value)

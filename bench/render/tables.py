@@ -104,7 +104,7 @@ def _messages_per_call(cell: CellResult) -> str | None:
     sent = received = exchanges = 0
     for session in cell.sessions:
         facts = session.facts
-        if "messages_sent" not in facts or "exchanges" not in facts:
+        if "setup_messages_sent" not in facts or "exchanges" not in facts:
             return _requests_seen(cell)
         sent += int(facts["messages_sent"]) - int(facts["setup_messages_sent"])
         received += int(facts["messages_received"]) - int(facts["setup_messages_received"])

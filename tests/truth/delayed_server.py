@@ -5,8 +5,9 @@ on the clock, so they are exact on a free core. Usage: ``delayed_server.py boot=
 milliseconds; tools ``handler-2``, ``handler-10`` and so on spin that long.
 
 It serves stdio; with ``port=N`` HTTP on the loopback: ``POST /mcp`` is the protocol, answered with
-JSON, or with a stream of one event with ``sse=1``; ``POST /rest/handler-2`` is a tool alone. One
-connection at a time, and no more of HTTP than its client needs. TERM ends it.
+JSON, or with a stream of one event with ``sse=1``; ``POST /rest/handler-2`` is a tool alone; ``GET
+/sse`` opens the stream of the legacy transport, whose messages are posted to ``/messages``. One
+connection at a time beside that stream, and no more of HTTP than its client needs. TERM ends it.
 """
 
 from __future__ import annotations
@@ -94,6 +95,33 @@ def serve_lines() -> None:
     delay("close")
 
 
+STREAM: list[socket.socket] = []
+ACCEPTED = b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+
+
+def open_stream(connection: socket.socket) -> None:
+    """Begin the event stream of the legacy transport, on which all answers go out."""
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
+    connection.sendall(head + b"\r\n" + chunked(b"event: endpoint\ndata: /messages\n\n"))
+    STREAM.append(connection)
+
+
+def chunked(event: bytes) -> bytes:
+    """Return an event as one chunk."""
+    return b"%x\r\n%b\r\n" % (len(event), event)
+
+
+def answer_on_stream(connection: socket.socket, body: bytes) -> None:
+    """Accept a message at once; its answer follows as an event."""
+    connection.sendall(ACCEPTED)
+    request = json.loads(body)
+    if "id" in request:
+        text = encode({"jsonrpc": "2.0", "id": request["id"], "result": answer(request)})
+        event = chunked(b"event: message\ndata: %b\n\n" % text)
+        mark(REPLY)
+        STREAM[0].sendall(event)
+
+
 def respond(path: str, body: bytes) -> bytes:
     """Return the whole response to one POST."""
     request = json.loads(body)
@@ -101,7 +129,7 @@ def respond(path: str, body: bytes) -> bytes:
         found = call(path.removeprefix("/rest/"))
         return response(encode({"text": "ok"} if found else {"error": "no such tool"}))
     if "id" not in request:
-        return b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"
+        return ACCEPTED
     text = encode({"jsonrpc": "2.0", "id": request["id"], "result": answer(request)})
     return stream(text) if STREAMS else response(text)
 
@@ -116,11 +144,11 @@ def stream(text: bytes) -> bytes:
     """Return an answer as a stream of one event."""
     event = b"event: message\ndata: %b\n\n" % text
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
-    return b"%b\r\n%x\r\n%b\r\n0\r\n\r\n" % (head, len(event), event)
+    return b"%b\r\n%b0\r\n\r\n" % (head, chunked(event))
 
 
-def serve_connection(connection: socket.socket) -> None:
-    """Answer request after request until the client hangs up."""
+def serve_connection(connection: socket.socket) -> bool:
+    """Answer request after request until the client hangs up; True if it is the stream now."""
     pending = b""
     while True:
         head, blank_line, body = pending.partition(b"\r\n\r\n")
@@ -130,13 +158,20 @@ def serve_connection(connection: socket.socket) -> None:
         if not blank_line or len(body) < size:
             chunk = connection.recv(65536)
             if not chunk:
-                return
+                return False
             pending += chunk
             continue
+        if lines[0].startswith("get "):
+            open_stream(connection)
+            return True
         mark(RECEIVED)
-        text = respond(lines[0].split(" ")[1], body[:size])
-        mark(REPLY)
-        connection.sendall(text)
+        path = lines[0].split(" ")[1]
+        if path == "/messages":
+            answer_on_stream(connection, body[:size])
+        else:
+            text = respond(path, body[:size])
+            mark(REPLY)
+            connection.sendall(text)
         pending = body[size:]
 
 
@@ -152,9 +187,9 @@ def serve_http() -> None:
     with socket.create_server(("127.0.0.1", PORT)) as listener:
         while True:
             connection, _ = listener.accept()
-            with connection:
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                serve_connection(connection)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if not serve_connection(connection):
+                connection.close()
 
 
 def main() -> None:
