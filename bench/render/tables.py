@@ -46,8 +46,12 @@ def all_tables(result: Result) -> list[Table]:
 
 def comparison_table(result: Result) -> Table:
     """Return all ways to reach a handler side by side, the quickest median first."""
-    ways = {(cell.transport, cell.client, cell.fields.get("revision")) for cell in result.cells}
-    cells = [cell for cell in result.cells if cell.totals()] if len(ways) > 2 else []
+    ways = {
+        (cell.transport, cell.client, cell.fields.get("revision"))
+        for cell in result.cells
+        if cell.transport != "pipe"
+    }
+    cells = [cell for cell in result.cells if cell.totals()] if len(ways) > 1 else []
     handlers = list(dict.fromkeys(cell.handler for cell in cells))
     made = [(handlers.index(cell.handler), _comparison_row(cell)) for cell in cells]
     made.sort(key=lambda pair: (pair[0], _value_of(pair[1]["p50_ns"])))
