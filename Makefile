@@ -19,6 +19,7 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 bench: $(STAMP)
+	-$(MAKE) node
 	mkdir -p $(dir $(RESULT))
 	$(BIN)/mcp-latency run bill -o $(RESULT)
 	$(BIN)/mcp-latency plot $(RESULT)

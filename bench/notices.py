@@ -49,6 +49,7 @@ CATALOGUE: Final[dict[str, str]] = {
         "within {limit_s:g} s after that"
     ),
     "session_expired": "the server no longer knew our session; it was opened again, outside calls",
+    "result_type_missing": "the result of a call has no resultType, which its revision requires",
     "tool_error": "the tool answered isError: {text}",
     "rpc_error": "the call was answered with an error: {text}",
     "refused": "a request was refused or lost: {text}",
@@ -61,7 +62,9 @@ CUT: Final = "'…"
 
 POLLUTION: Final = frozenset({"stdout_pollution", "blank_line", "glued_frame"})
 """What ``--strict`` turns into a failure."""
-HARMLESS: Final = frozenset({"boot_not_seen", "no_tools_capability", "blank_line"})
+HARMLESS: Final = frozenset(
+    {"result_type_missing", "boot_not_seen", "no_tools_capability", "blank_line"}
+)
 """What is never the reason why a session failed."""
 
 

@@ -82,7 +82,7 @@ def compare(program: str, pairs: int, calls: int, cpus: tuple[int, int]) -> tupl
 
 def main() -> None:
     """Run the proof."""
-    pairs, calls = (30, 3_000) if quick(__doc__) else (80, 3_000)
+    pairs, calls = (100, 3_000) if quick(__doc__) else (300, 3_000)
     report = Report("pipe floor: the raw client against a C ping-pong")
     report.start(f"{pairs} pairs × {calls} round trips of {SIZE_BYTES} bytes")
     cpus = two_cpus()

@@ -107,3 +107,15 @@ def test_calls_that_all_fail_say_why(cli: Cli) -> None:
     done = cli.run(*words, "--sessions", "1", "--calls", "2", "-o", "out.json")
     assert done.returncode == 2
     assert "'limit' is not an argument of this tool" in done.stdout
+
+
+def test_calls_that_all_fail_over_http_give_no_statistics(cli: Cli) -> None:
+    """C01: the outcome comes from the body, whatever the status of HTTP says."""
+    command = f"{sys.executable} -P -m servers.minimal_http --port {{port}}"
+    words = ["run", "--command", command, "--url", "http://127.0.0.1:{port}/mcp", "--tool", "noop"]
+    words += ["--arguments", '{"limit": 1}', "--sessions", "1", "--calls", "2", "-o", "out.json"]
+    done = cli.run(*words)
+    assert done.returncode == 2
+    assert "no call succeeded, so there are no statistics" in done.stderr
+    cell = bench.load(cli.folder / "out.json").cells[0]
+    assert cell.outcomes == {"ok": 0, "rpc_error": 2}

@@ -18,7 +18,7 @@ from bench.phases import Phase, Timeline
 from bench.probes.first_read import FirstRead
 from bench.protocol.binding import Binding, LineBinding
 from bench.protocol.jsonrpc import Malformed, Message, Response, Template
-from bench.protocol.mcp import Connection, error_text, page
+from bench.protocol.mcp import Connection, error_text, lacks_result_type, page
 from bench.protocol.revisions import AUTO, DEFAULT_REVISION, STATELESS_REVISION, Era
 from bench.transports.base import Ending, Transport
 
@@ -262,6 +262,9 @@ class McpPeer(TransportPeer):
         if not self._carries_echo(answer):
             self._notices.add("echo_mismatch")
             done.outcome = Outcome.TRANSPORT_ERROR
+        stateless = self.connection.offered.era is Era.STATELESS
+        if stateless and isinstance(answer, Response) and lacks_result_type(answer):
+            self._notices.add("result_type_missing")
 
     def _carries_echo(self, answer: Message | None) -> bool:
         if self._echo is None or not isinstance(answer, Response):

@@ -212,13 +212,15 @@ class ResponseReader:
     """Turns the bytes of one connection into messages, response by response.
 
     Messages wait in ``ready``. ``response`` is the one that arrives or has arrived last; None
-    before the first. Raises ValueError from :meth:`feed` where the bytes are no HTTP.
+    before the first. ``ignored`` counts comments, empty events and events of other names. Raises
+    ValueError from :meth:`feed` where the bytes are no HTTP.
     """
 
     def __init__(self, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
         self.limit_bytes = limit_bytes
         self.ready: deque[Message] = deque()
         self.events: deque[Event] = deque()
+        self.ignored = 0
         self.response: Response | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._framing: EventFraming | None = None
@@ -297,11 +299,15 @@ class ResponseReader:
             if response.size_bytes <= self.limit_bytes:
                 response.body.append(part)
             return
+        comments = self._framing.comments
         for event in self._framing.feed(part):
             self.events.append(event)
             if event.data and event.name == "message":
                 response.messages += 1
                 self.ready.append(event.data)
+            else:
+                self.ignored += 1
+        self.ignored += self._framing.comments - comments
 
     def on_message_complete(self) -> None:
         """Give the answer, if the body as a whole was one."""

@@ -249,6 +249,11 @@ def is_unknown_tool(answer: Message) -> bool:
     return isinstance(answer, Response) and bool(_object(answer.result).get("isError"))
 
 
+def lacks_result_type(answer: Response) -> bool:
+    """Whether a result does not say of which type it is (2026-07-28 requires it)."""
+    return "resultType" not in _object(answer.result)
+
+
 def error_text(answer: Message) -> str:
     """Return what an answer that is an error says, for people."""
     if isinstance(answer, ErrorResponse):

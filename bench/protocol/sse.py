@@ -23,10 +23,14 @@ class Event:
 
 
 class EventFraming:
-    """Cuts a byte stream into events; any split of the same bytes gives the same events."""
+    """Cuts a byte stream into events; any split of the same bytes gives the same events.
+
+    ``comments`` counts the lines that say nothing.
+    """
 
     def __init__(self, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
         self.limit_bytes = limit_bytes
+        self.comments = 0
         self._begun: list[bytes] = []
         self._begun_bytes = 0
         self._after_cr = False
@@ -72,6 +76,8 @@ class EventFraming:
             self._size_bytes += size_bytes - len(name) - len(colon) - space + 1
             if self._size_bytes - 1 <= self.limit_bytes:
                 self._data.append(value)
+        elif not name:
+            self.comments += 1
         elif name == b"event":
             self._name = value.decode("utf-8", "replace") or "message"
 

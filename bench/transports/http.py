@@ -117,6 +117,7 @@ class HttpTransport:
         self._aside: HttpConnection | None = None
         self._counted_bytes = 0
         self._finished_bytes = 0
+        self._ignored = 0
         self._size_bytes = 0
 
     def open(self, step: Callable[[str], None]) -> Timeline:
@@ -148,6 +149,7 @@ class HttpTransport:
         """Close the connection, whatever is still under way on it."""
         if self._main is not None:
             self._finished_bytes += self._main.received_bytes
+            self._ignored += self._main.reader.ignored
             self._main.close()
             self._main = None
 
@@ -221,6 +223,8 @@ class HttpTransport:
         if status:
             self.served.facts["delete_status"] = status
         self._close_sockets()
+        if self._ignored:
+            self.served.facts["ignored_events"] = self._ignored
         return self.served.end(start_ns)
 
     def destroy(self) -> None:

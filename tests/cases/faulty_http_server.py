@@ -175,6 +175,8 @@ def result_of(request: Request) -> Message:
             result = {"tools": [{"name": TOOL, "inputSchema": {"type": "object"}}]}
         case "tools/call":
             result = {"content": [{"type": "text", "text": f"answer to {message['id']}"}]}
+            if "_meta" in message.get("params", {}):
+                result["resultType"] = "complete"
         case "server/discover":
             result = {"supportedVersions": [STATELESS], "capabilities": {"tools": {}}}
         case _:
@@ -265,8 +267,9 @@ def give_result_type(wire: Wire, request: Request, value: str) -> None:
         answer(wire, request)
         return
     message = result_of(request)
-    if value != "absent":
-        message["result"]["resultType"] = value
+    message["result"]["resultType"] = value
+    if value == "absent":
+        del message["result"]["resultType"]
     wire.say(message)
 
 

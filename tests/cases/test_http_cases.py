@@ -121,6 +121,8 @@ def test_an_absent_result_type_is_complete_and_an_unknown_one_no_success(
     """C30: in the stateless era."""
     ended = http("result-type", value, revision="2026-07-28", calls=2)
     assert ended.outcomes == [RESULT_TYPES[value]] * 2
+    missing = ended.notices.get("result_type_missing")
+    assert (missing.count if missing else 0) == (2 if value == "absent" else 0)
 
 
 def test_what_keeps_a_stream_alive_is_neither_answer_nor_fault(http: Http) -> None:
@@ -129,6 +131,7 @@ def test_what_keeps_a_stream_alive_is_neither_answer_nor_fault(http: Http) -> No
     assert ended.outcomes == [OK] * 3
     assert counts(ended) == {"not_a_message": 3}
     assert """{"type": "heartbeat"}""" in ended.notices["not_a_message"].text
+    assert ended.facts["ignored_events"] == 3 * 3
 
 
 def test_a_call_that_is_only_accepted_has_failed_at_once(http: Http) -> None:
