@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from bench import stats
 from bench.phases import Phase
 from bench.results import CellResult, Nanoseconds, Result, Session
+from bench.spec import LISTENING
 from bench.stats import Estimate
 
 _BELOW_MCP = ("inproc", "pipe")
 DELAYED_ACK_NS = (38_000_000, 46_000_000)
-LISTENING = ("http", "sse", "rest", "grpc")
-"""Transports whose server may be running before the session begins."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ DEFAULT_CLOSE_GRACE_S = 2.0
 SDK clients allow the same."""
 MCP_TRANSPORTS = ("stdio", "http", "sse", "memory")
 """The ones that carry the protocol; the others stand beside them for comparison."""
+LISTENING = ("http", "sse", "rest", "grpc")
+"""The ones whose server is reached at a URL, and may be running before the session begins."""
 MAX_PROBES = 20
 CALLS_PER_PROBE = 5
 

@@ -13,7 +13,13 @@ from typing import Any
 from bench.arms import ARMS
 from bench.errors import SuiteError
 from bench.protocol.revisions import AUTO, DEFAULT_REVISION, REVISIONS, Era, era
-from bench.spec import DEFAULT_CLOSE_GRACE_S, DEFAULT_TIMEOUT_S, MCP_TRANSPORTS, SessionSpec
+from bench.spec import (
+    DEFAULT_CLOSE_GRACE_S,
+    DEFAULT_TIMEOUT_S,
+    LISTENING,
+    MCP_TRANSPORTS,
+    SessionSpec,
+)
 from bench.target import IN_PROCESS_LABEL, Target
 
 DEFAULT_SESSIONS, DEFAULT_CALLS, DEFAULT_WARMUPS = 10, 200, 20
@@ -29,7 +35,6 @@ OWN_CLIENTS = {"inproc": "direct", "memory": "sdk"}
 """The client of a transport that the raw client cannot use; ``raw`` elsewhere."""
 LIBRARY_REVISIONS = frozenset({DEFAULT_REVISION, "2026-07-28", AUTO})
 """What client libraries can be told to offer."""
-LISTENING = ("http", "sse", "rest", "grpc")
 REOPEN = ("nothing", "connection", "session")
 
 ARGUMENTS: dict[str, dict[str, Any]] = {

@@ -17,6 +17,7 @@ from bench.charts.ladder import ladder
 from bench.charts.setup import waterfall
 from bench.charts.side_by_side import side_by_side
 from bench.results import Result
+from bench.spec import LISTENING
 
 DOTS_PER_INCH = 200
 
@@ -36,7 +37,7 @@ def save_all(
     }
     if len(breakdown.ladder(result)) > 1:
         charts["ladder"] = lambda: ladder(result)
-    if any(cell.transport in breakdown.LISTENING for cell in result.cells):
+    if any(cell.transport in LISTENING for cell in result.cells):
         charts["setup-after-boot"] = lambda: waterfall(result, after_boot=True)
         charts["side-by-side"] = lambda: side_by_side(result)
         charts["cost-of-calls"] = lambda: amortisation(result)

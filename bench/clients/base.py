@@ -11,7 +11,8 @@ from bench.clock import Watch
 from bench.errors import PeerClosed, SessionError, TimedOut
 from bench.exchange import Exchange, Kind
 from bench.notices import Notices, plain
-from bench.phases import Timeline
+from bench.phases import Phase, Timeline
+from bench.probes.first_read import FirstRead
 from bench.progress import Progress
 from bench.spec import SessionSpec
 from bench.transports.base import Ending, Transport
@@ -64,6 +65,14 @@ class TransportPeer:
         self.facts: dict[str, int | str] = {}
         self.context = context
         self.transport = transport
+
+    def end_boot(self, first_read: FirstRead | None, timeline: Timeline, inside: str) -> None:
+        """End ``boot`` where the first read was seen; otherwise it is ``inside`` another phase."""
+        if first_read is None:
+            self.context.notices.add("boot_not_seen", phase=inside)
+            return
+        timeline.end(Phase.BOOT, first_read.at_ns)
+        self.facts["boot_uncertainty_ns"] = first_read.uncertainty_ns
 
     def group(self) -> int:
         """See :class:`Peer`."""

@@ -28,11 +28,7 @@ class EchoPeer(TransportPeer):
         self.context.step(Phase.BOOT)
         self.transport.send(self._line)
         first_read = self._first_read()
-        if first_read is not None:
-            timeline.end(Phase.BOOT, first_read.at_ns)
-            self.facts["boot_uncertainty_ns"] = first_read.uncertainty_ns
-        else:
-            self.context.notices.add("boot_not_seen", phase="first_call")
+        self.end_boot(first_read, timeline, "first_call")
         self.transport.receive()
         self.context.watch.started_ns = IDLE
         return timeline

@@ -87,24 +87,13 @@ class LspPeer(TransportPeer):
     def close(self) -> Ending:
         """End the session; what still arrives is counted, never credited."""
         ending = super().close()
-        client = self._client
-        client.receive_late(ending.late)
-        self.facts.update(
-            messages_sent=client.messages_sent,
-            messages_received=client.messages_received,
-            bytes_sent=client.bytes_sent,
-            bytes_received=client.bytes_received,
-        )
+        self.facts.update(self._client.account(ending.late))
         return ending
 
     def _end_boot(self, timeline: Timeline) -> None:
         first_read = self._first_read()
         self.context.progress.step(Phase.INITIALIZE)
-        if first_read is None:
-            self.context.notices.add("boot_not_seen", phase=Phase.INITIALIZE.value)
-            return
-        timeline.end(Phase.BOOT, first_read.at_ns)
-        self.facts["boot_uncertainty_ns"] = first_read.uncertainty_ns
+        self.end_boot(first_read, timeline, Phase.INITIALIZE.value)
 
     def _accept(self, answer: Message | None) -> None:
         if answer is None:

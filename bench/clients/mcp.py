@@ -124,14 +124,7 @@ class McpPeer(TransportPeer):
     def close(self) -> Ending:
         """End the session; what still arrives is counted, never credited."""
         ending = super().close()
-        client = self.client
-        client.receive_late(ending.late)
-        self.facts.update(
-            messages_sent=client.messages_sent,
-            messages_received=client.messages_received,
-            bytes_sent=client.bytes_sent,
-            bytes_received=client.bytes_received,
-        )
+        self.facts.update(self.client.account(ending.late))
         return ending
 
     def _handshake(self, timeline: Timeline) -> None:
@@ -168,18 +161,12 @@ class McpPeer(TransportPeer):
             return self.client.exchange(bound, Kind.WARMUP)
 
         def watch_boot() -> None:
-            self._end_boot(first_read(), timeline, phase)
+            seen = first_read()
+            self.context.progress.step(phase)
+            self.end_boot(seen, timeline, phase.value)
 
         self.context.step(Phase.BOOT)
         return self.client.exchange(bound, Kind.WARMUP, watch_boot)
-
-    def _end_boot(self, first_read: FirstRead | None, timeline: Timeline, phase: Phase) -> None:
-        self.context.progress.step(phase)
-        if first_read is None:
-            self._notices.add("boot_not_seen", phase=phase.value)
-            return
-        timeline.end(Phase.BOOT, first_read.at_ns)
-        self.facts["boot_uncertainty_ns"] = first_read.uncertainty_ns
 
     def _list_tools(self, timeline: Timeline) -> None:
         tools: dict[str, dict[str, Any]] = {}

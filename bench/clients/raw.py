@@ -153,11 +153,17 @@ class RawClient:
             self._watch.started_ns = IDLE
         self._count_sent(frame)
 
-    def receive_late(self, arrivals: tuple[Arrival, ...]) -> None:
-        """Account for what still came while the server was being closed."""
-        for line, ns in arrivals:
+    def account(self, late: tuple[Arrival, ...]) -> dict[str, int]:
+        """Count what still came while the server was being closed; return the whole traffic."""
+        for line, ns in late:
             self._count_received(line)
             self._receive_other(_parse(line), line, ns, closing=True)
+        return {
+            "messages_sent": self.messages_sent,
+            "messages_received": self.messages_received,
+            "bytes_sent": self.bytes_sent,
+            "bytes_received": self.bytes_received,
+        }
 
     def _give_up(self, request_id: int, exchange: Exchange) -> tuple[Exchange, None]:
         exchange.outcome = Outcome.TIMEOUT

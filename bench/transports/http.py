@@ -19,8 +19,8 @@ from bench.notices import Notices
 from bench.phases import Timeline
 from bench.protocol.framing import DEFAULT_LIMIT_BYTES, Refused
 from bench.protocol.http import HttpBinding, Response, ResponseReader
-from bench.transports.base import Arrival, Arrived, Ending
-from bench.transports.served import Served
+from bench.transports.base import Arrival, Ending
+from bench.transports.served import Served, ServedTransport
 from bench.transports.sockets import hung_up, receive, send_all
 
 DRAIN_S = 0.25
@@ -92,7 +92,7 @@ class HttpConnection:
             self.busy = False
 
 
-class HttpTransport:
+class HttpTransport(ServedTransport):
     """Moves the messages of one session over HTTP.
 
     ``status`` is that of the last response. Connections are kept and, where the server closes
@@ -107,7 +107,7 @@ class HttpTransport:
         *,
         limit_bytes: int = DEFAULT_LIMIT_BYTES,
     ) -> None:
-        self.served = served
+        super().__init__(served)
         self.binding = binding
         self.status = 0
         self.kept = True
@@ -118,7 +118,6 @@ class HttpTransport:
         self._counted_bytes = 0
         self._finished_bytes = 0
         self._ignored = 0
-        self._size_bytes = 0
 
     def open(self, step: Callable[[str], None]) -> Timeline:
         """Start or reach the server, connect."""
@@ -193,14 +192,6 @@ class HttpTransport:
         _check_accepted(connection)
         self._counted_bytes = self._read_bytes()
 
-    def size_bytes(self, message: Arrived) -> int:
-        """Return the bytes read for the last message: heads, framing and body."""
-        return self._size_bytes
-
-    def group(self) -> int:
-        """Return the process group of the server."""
-        return self.served.group()
-
     def end_session(self) -> int:
         """DELETE the session if there is one; return the status, 0 where there was none to end."""
         if self.binding.session is None:
@@ -226,15 +217,6 @@ class HttpTransport:
         if self._ignored:
             self.served.facts["ignored_events"] = self._ignored
         return self.served.end(start_ns)
-
-    def destroy(self) -> None:
-        """End what is left."""
-        self._close_sockets()
-        self.served.destroy()
-
-    def why_closed(self, said: str, phase: str, done: int) -> SessionError:
-        """Say how the server stands."""
-        return self.served.why_closed(said, phase, done)
 
     def why_silent(self, phase: str, limit_s: float) -> str:
         """Say how far the response came."""

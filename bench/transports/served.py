@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 
 from bench.clock import now_ns
 from bench.errors import PeerClosed, SessionError
 from bench.phases import Phase, Timeline
-from bench.transports.base import Ending
+from bench.transports.base import Arrived, Ending
 from bench.transports.diagnosis import server_ended
 from bench.transports.process import EXIT_NOTICE_S, ServerProcess
 from bench.transports.sockets import Endpoint, refused
@@ -148,3 +149,32 @@ class Served:
             where = f"port {self.endpoint.port}"
             text = f"{where} is taken: another program listens on it; end it or give another port"
             raise SessionError("spawn", "port_taken", text)
+
+
+class ServedTransport(ABC):
+    """What every transport over a listening target has in common: whose it is, and its end."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self._size_bytes = 0
+
+    def size_bytes(self, message: Arrived) -> int:
+        """Return the bytes read for the last message, with all that frames it."""
+        return self._size_bytes
+
+    def group(self) -> int:
+        """Return the process group of the server."""
+        return self.served.group()
+
+    def destroy(self) -> None:
+        """End what is left."""
+        self._close_sockets()
+        self.served.destroy()
+
+    def why_closed(self, said: str, phase: str, done: int) -> SessionError:
+        """Say how the server stands."""
+        return self.served.why_closed(said, phase, done)
+
+    @abstractmethod
+    def _close_sockets(self) -> None:
+        """Close every connection of ours."""

@@ -23,9 +23,9 @@ from bench.phases import Phase, Timeline
 from bench.protocol.framing import DEFAULT_LIMIT_BYTES, Refused
 from bench.protocol.http import Response, refusal
 from bench.protocol.http_sse import SseBinding
-from bench.transports.base import Arrival, Arrived, Ending
+from bench.transports.base import Arrival, Ending
 from bench.transports.http import HttpConnection
-from bench.transports.served import Served
+from bench.transports.served import Served, ServedTransport
 
 ACCEPT_S = 1.0
 """How long the 202 may take once the answer is there, and its rest once the 202 is there."""
@@ -34,7 +34,7 @@ LOST_NOTICE_S = 0.1
 _NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
-class SseTransport:
+class SseTransport(ServedTransport):
     """Moves the messages of one session over two sockets, the stream and a kept one for POSTs."""
 
     def __init__(
@@ -45,7 +45,7 @@ class SseTransport:
         *,
         limit_bytes: int = DEFAULT_LIMIT_BYTES,
     ) -> None:
-        self.served = served
+        super().__init__(served)
         self.binding = binding
         self._notices = notices
         self._limit_bytes = limit_bytes
@@ -59,7 +59,6 @@ class SseTransport:
         self._refused: Refused | None = None
         self._counted_bytes = 0
         self._finished_bytes = 0
-        self._size_bytes = 0
 
     def open(self, step: Callable[[str], None]) -> Timeline:
         """Start or reach the server, open the stream, learn the endpoint, connect to it."""
@@ -160,28 +159,11 @@ class SseTransport:
             self._refused = None
         _check_told(connection)
 
-    def size_bytes(self, message: Arrived) -> int:
-        """Return the bytes read for the last message: its event, and the response to the POST."""
-        return self._size_bytes
-
-    def group(self) -> int:
-        """Return the process group of the server."""
-        return self.served.group()
-
     def close(self) -> Ending:
         """Close the stream and end the server."""
         start_ns = now_ns()
         self._close_sockets()
         return self.served.end(start_ns)
-
-    def destroy(self) -> None:
-        """End what is left."""
-        self._close_sockets()
-        self.served.destroy()
-
-    def why_closed(self, said: str, phase: str, done: int) -> SessionError:
-        """Say how the server stands."""
-        return self.served.why_closed(said, phase, done)
 
     def why_silent(self, phase: str, limit_s: float) -> str:
         """Say how far the server came."""
