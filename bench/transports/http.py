@@ -54,9 +54,10 @@ class HttpConnection:
 
     def send(self, data: bytes) -> None:
         """Send one request; its response is awaited from here on."""
+        # The server is at work once the bytes are gone: what can wait is done meanwhile.
+        self.whole = send_all(self.socket, data)
         self.reader.response = None
         self.busy = True
-        self.whole = send_all(self.socket, data)
 
     def read(self) -> None:
         """Wait for the next bytes and take them; at the end of the connection nothing is busy."""
