@@ -1,14 +1,24 @@
 """Statistics on groups of samples. Pure numpy; knows no benchmark.
 
-A group is one session. Calls of one session are not independent of each other, so the interval
-of every figure comes from how the sessions differ, never from the number of calls.
+A group is one session. Calls of one session are not independent of each other, so every interval
+comes from a hierarchical bootstrap: sessions are drawn with replacement, then the calls inside each
+drawn session (Davison & Hinkley 1997, §3.8; Kalibera & Jones 2013). Drawing calls one by one would
+cost their number; what it does to a figure follows from the first moments of that draw, so it is
+drawn as one normal number per resample: for a mean the noise of the drawn mean, for a quantile
+the noise of how many drawn calls lie at or below it (Bahadur 1966).
+
+The interval is the figure ± t × the standard deviation of the resampled figures: on a logarithmic
+scale for quantiles and ratios, which are skewed, and on a linear one for means and differences,
+which must add up. ``t`` is Student's for the sessions, and the deviation is corrected by
+√(n / (n - 1)), as few sessions resample too narrowly (Hesterberg 2015).
+``benchmarks/coverage.py`` shows how often such intervals hold the truth.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +28,15 @@ RESAMPLES = 2000
 SEED = 20260728
 QUANTILE_METHOD = "linear"
 """Linear interpolation of order statistics: type 7 of Hyndman & Fan (1996), numpy's default."""
+INTERVAL_METHOD = "hierarchical bootstrap (sessions, then calls), bootstrap t"
+FIGURES: dict[str, float | None] = {
+    "mean": None,
+    "p50": 0.5,
+    "p90": 0.9,
+    "p99": 0.99,
+    "p99.9": 0.999,
+}
+"""The figures that are shown, by name; a quantile is its level, the mean is None."""
 
 # Student's t, two-sided 95 %, for 1 to 30 degrees of freedom; checked against scipy in the tests.
 _T_95 = (
@@ -27,9 +46,11 @@ _T_95 = (
     2.048407, 2.045230, 2.042272,
 )  # fmt: skip
 _Z_95 = 1.959964
-_RANK_BINS = 2048
+_BODY_RANKS, _TAIL_RANKS = 1024, 256
 
+Samples = NDArray[np.int64] | NDArray[np.float64]
 Groups = Sequence[NDArray[np.int64]] | Sequence[NDArray[np.float64]]
+Draws = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,43 +67,133 @@ class Estimate:
     n_samples: int
     level: float = LEVEL
 
-    def scaled(self, factor: float) -> Estimate:
-        """Return the estimate in another unit."""
-        return Estimate(
-            self.value * factor,
-            None if self.low is None else self.low * factor,
-            None if self.high is None else self.high * factor,
-            self.n_sessions,
-            self.n_samples,
-            self.level,
-        )
+    @property
+    def relative_half_width(self) -> float | None:
+        """Half the interval over the value; None where there is no interval or the value is 0."""
+        if self.low is None or self.high is None or not self.value:
+            return None
+        return (self.high - self.low) / 2 / abs(self.value)
 
 
-def t_95(degrees: int) -> float:
-    """Return Student's t for a two-sided 95 % interval."""
-    if degrees <= len(_T_95):
-        return _T_95[degrees - 1]
-    # Expansion in 1 / degrees: Abramowitz & Stegun 26.7.5, at the 97.5 % point.
-    return _Z_95 + 2.37227 / degrees + 2.82250 / degrees**2
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two samples compared in one figure: ``difference`` is right - left, ``ratio`` right / left.
+
+    ``ratio`` is None where either figure is not above 0. ``paired`` says whether sessions were
+    compared within their rounds.
+    """
+
+    left: Estimate
+    right: Estimate
+    difference: Estimate
+    ratio: Estimate | None
+    paired: bool
+
+
+class Sample:
+    """Groups of samples, prepared once for all figures. Groups must not be empty."""
+
+    def __init__(self, groups: Groups) -> None:
+        self.groups = groups
+        self.sizes = np.array([len(group) for group in groups], dtype=np.int64)
+        self.n_samples = int(self.sizes.sum())
+
+    @property
+    def n_sessions(self) -> int:
+        """How many groups there are."""
+        return len(self.groups)
+
+    @cached_property
+    def pooled(self) -> Samples:
+        """All samples, sorted."""
+        return np.sort(np.concatenate(list(self.groups)))
+
+    @cached_property
+    def moments(self) -> tuple[Draws, Draws]:
+        """The sum of each group, and the sum of squares around its mean."""
+        sums = np.array([np.sum(group, dtype=np.float64) for group in self.groups])
+        squares = np.array([np.var(group) * len(group) for group in self.groups])
+        return sums, squares
+
+    @cached_property
+    def ranked(self) -> tuple[Samples, NDArray[np.int64]]:
+        """Edges, dense at both tails, and how many samples of each group lie at or below each.
+
+        One row per edge, one column per group: what a resample costs does not grow with the calls.
+        """
+        last = self.n_samples - 1
+        body = np.linspace(0, last, min(_BODY_RANKS, self.n_samples)).astype(np.int64)
+        tail = np.geomspace(1, self.n_samples, _TAIL_RANKS).astype(np.int64) - 1
+        edges = self.pooled[np.unique(np.concatenate([body, tail, last - tail]))]
+        below = [np.searchsorted(np.sort(group), edges, side="right") for group in self.groups]
+        return edges, np.stack(below, axis=1)
+
+    def value(self, q: float | None) -> float | None:
+        """Return the figure of all samples; None for a quantile that too few samples can tell."""
+        if q is None:
+            return float(self.moments[0].sum() / self.n_samples)
+        if self.n_samples < needed(q):
+            return None
+        return float(np.quantile(self.pooled, q, method="linear"))
+
+    def draws(self, q: float | None, stream: int = 0, pairing: int | None = None) -> Draws:
+        """Return the figure of each resample.
+
+        Streams are independent of each other; with the same ``pairing`` the same sessions are in.
+        """
+        weights = _session_draws(self.n_sessions, stream if pairing is None else pairing)
+        noise = _noise(stream)
+        if q is None:
+            sums, squares = self.moments
+            drawn = weights @ self.sizes
+            return np.asarray(
+                (weights @ sums + noise * np.sqrt(weights @ squares)) / drawn, dtype=np.float64
+            )
+        edges, below = self.ranked
+        wanted = np.asarray(q * (weights @ self.sizes), dtype=np.float64)
+        counts = below[_reached(below, weights, wanted)]
+        binomial = np.einsum("ij,ij->i", weights, counts * (1 - counts / self.sizes))
+        moved = np.maximum(wanted - noise * np.sqrt(binomial), 1.0)
+        return np.asarray(edges[_reached(below, weights, np.asarray(moved))], dtype=np.float64)
+
+    def estimate(self, q: float | None, *, signed: bool = False) -> Estimate | None:
+        """Return the figure with its interval, or None where it cannot be told.
+
+        The interval of a mean that cannot be negative (all but ``signed`` ones) ends at 0; that of
+        a quantile ends with the samples.
+        """
+        value = self.value(q)
+        if value is None:
+            return None
+        n = self.n_sessions
+        if n < 2:
+            return Estimate(value, None, None, n, self.n_samples)
+        draws = self.draws(q)
+        positive = value > 0 and float(draws.min()) > 0
+        if q is None or not positive:
+            low, high = _linear(value, draws, n)
+        else:
+            low, high = _logarithmic(value, draws, n)
+        if q is not None:
+            low, high = max(low, float(self.pooled[0])), min(high, float(self.pooled[-1]))
+        elif not signed:
+            low = max(low, 0.0)
+        return Estimate(value, min(low, value), max(high, value), n, self.n_samples)
 
 
 def mean(groups: Groups, *, signed: bool = False) -> Estimate:
-    """Return the mean of all samples with a t interval over the means of the sessions.
+    """Return the mean of all samples. Means add up: those of the phases sum to that of the total.
 
-    Means add up: the means of the phases sum to the mean of the total. Groups must not be empty.
-    The interval of what cannot be negative (all but ``signed`` differences) ends at 0.
+    Groups must not be empty.
     """
-    sizes = np.array([len(group) for group in groups], dtype=np.float64)
-    means = np.array([np.mean(group) for group in groups], dtype=np.float64)
-    value = float(np.average(means, weights=sizes))
-    n = len(means)
-    if n < 2:
-        return Estimate(value, None, None, n, int(sizes.sum()))
-    half = t_95(n - 1) * float(np.std(means, ddof=1)) / n**0.5
-    low = value - half
-    if not signed:
-        low = max(low, 0.0)
-    return Estimate(value, low, value + half, n, int(sizes.sum()))
+    estimate = Sample(groups).estimate(None, signed=signed)
+    assert estimate is not None
+    return estimate
+
+
+def quantile(groups: Groups, q: float) -> Estimate | None:
+    """Return the ``q`` quantile of all samples, or None with fewer than :func:`needed` of them."""
+    return Sample(groups).estimate(q)
 
 
 def difference_of_means(left: Groups, right: Groups) -> Estimate:
@@ -96,27 +207,37 @@ def difference_of_means(left: Groups, right: Groups) -> Estimate:
     return Estimate(estimate.value, estimate.low, estimate.high, len(pairs), samples)
 
 
-def quantile(groups: Groups, q: float) -> Estimate | None:
-    """Return the ``q`` quantile of all samples, or None with fewer than ``1 / (1 - q)`` of them.
+def contrast(left: Sample, right: Sample, q: float | None, *, paired: bool) -> Contrast | None:
+    """Compare two samples in one figure, or return None where one of them cannot tell it.
 
-    The interval is a percentile bootstrap over sessions, widened by t / z for their number
-    (Hesterberg 2015 on the narrowness of small-sample bootstraps).
+    ``paired``: group ``i`` of both is of the same round, so that the same rounds are drawn for
+    both; otherwise the two are drawn apart, and ``t`` has the degrees of freedom of Welch (1947).
     """
-    pooled = np.sort(np.concatenate(list(groups)))
-    if len(pooled) < needed(q):
+    before, after = left.estimate(q, signed=True), right.estimate(q, signed=True)
+    if before is None or after is None:
         return None
-    value = float(np.quantile(pooled, q, method="linear"))
-    n = len(groups)
-    if n < 2:
-        return Estimate(value, None, None, n, len(pooled))
-    drawn = _resampled_quantiles(groups, pooled, q)
-    low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    widen = t_95(n - 1) / _Z_95 * (n / (n - 1)) ** 0.5
-    low = value - max(value - float(low), 0.0) * widen
-    high = value + max(float(high) - value, 0.0) * widen
-    # A quantile of these samples cannot lie outside them, whatever the widening says.
-    low, high = max(low, float(pooled[0])), min(high, float(pooled[-1]))
-    return Estimate(value, low, high, n, len(pooled))
+    samples = before.n_samples + after.n_samples
+    sessions = min(before.n_sessions, after.n_sessions)
+
+    def estimate(value: float, half: float | None) -> Estimate:
+        if half is None:
+            return Estimate(value, None, None, sessions, samples)
+        return Estimate(value, value - half, value + half, sessions, samples)
+
+    difference, ratio = after.value - before.value, None
+    alone = sessions < 2
+    drawn = None if alone else (left.draws(q, 0), right.draws(q, 1, 0 if paired else None))
+    half = None if drawn is None else _half_of_two(drawn, left, right, paired=paired)
+    positive = before.value > 0 and after.value > 0
+    if positive and (drawn is None or min(float(drawn[0].min()), float(drawn[1].min())) > 0):
+        value = after.value / before.value
+        if drawn is None:
+            ratio = estimate(value, None)
+        else:
+            logs = (np.log(drawn[0]), np.log(drawn[1]))
+            factor = float(np.exp(_half_of_two(logs, left, right, paired=paired)))
+            ratio = Estimate(value, value / factor, value * factor, sessions, samples)
+    return Contrast(before, after, estimate(difference, half), ratio, paired)
 
 
 def needed(q: float) -> int:
@@ -125,35 +246,64 @@ def needed(q: float) -> int:
     return 1 if tail <= 0 or q == 0.5 else int(np.ceil(1 / tail - 1e-9))
 
 
-def _resampled_quantiles(
-    groups: Groups, pooled: NDArray[np.int64] | NDArray[np.float64], q: float
-) -> NDArray[np.float64]:
-    """Return the quantile of each resample of whole sessions.
+def t_95(degrees: float) -> float:
+    """Return Student's t for a two-sided 95 % interval; between whole degrees interpolated."""
+    if degrees <= len(_T_95):
+        return float(np.interp(degrees, np.arange(1, len(_T_95) + 1), _T_95))
+    # Expansion in 1 / degrees: Abramowitz & Stegun 26.7.5, at the 97.5 % point.
+    return _Z_95 + 2.37227 / degrees + 2.82250 / degrees**2
 
-    Samples are counted in at most 2,048 bins of neighbouring ranks per session, and each resample
-    finds its quantile by bisection over the bins, so that the cost does not grow with the number
-    of calls.
-    """
-    bins = min(_RANK_BINS, len(pooled))
-    edges = pooled[np.linspace(0, len(pooled) - 1, bins).astype(np.int64)]
-    # How many samples of each session lie at or below each edge: one row per edge.
-    below = np.stack(
-        [np.searchsorted(np.sort(group), edges, side="right") for group in groups], axis=1
-    )
-    weights = _resamples(len(groups))
-    wanted = q * (weights @ below[-1])
+
+def _linear(value: float, draws: Draws, n: int) -> tuple[float, float]:
+    half = t_95(n - 1) * _deviation(draws, n)
+    return value - half, value + half
+
+
+def _logarithmic(value: float, draws: Draws, n: int) -> tuple[float, float]:
+    factor = float(np.exp(t_95(n - 1) * _deviation(np.log(draws), n)))
+    return value / factor, value * factor
+
+
+def _deviation(draws: Draws, n: int) -> float:
+    return float(np.std(draws)) * float((n / (n - 1)) ** 0.5)
+
+
+def _half_of_two(drawn: tuple[Draws, Draws], left: Sample, right: Sample, *, paired: bool) -> float:
+    """Return half the interval of right - left from the draws of both."""
+    if paired:
+        n = left.n_sessions
+        return t_95(n - 1) * _deviation(drawn[1] - drawn[0], n)
+    n_left, n_right = left.n_sessions, right.n_sessions
+    variances = _deviation(drawn[0], n_left) ** 2, _deviation(drawn[1], n_right) ** 2
+    whole = sum(variances)
+    if not whole:
+        return 0.0
+    degrees = whole**2 / (variances[0] ** 2 / (n_left - 1) + variances[1] ** 2 / (n_right - 1))
+    return t_95(degrees) * float(whole**0.5)
+
+
+def _reached(
+    below: NDArray[np.int64], weights: NDArray[np.int64], wanted: Draws
+) -> NDArray[np.int64]:
+    """Return, per resample, the first edge at which the drawn sessions have ``wanted`` samples."""
     low = np.zeros(len(weights), dtype=np.int64)
-    high = np.full(len(weights), len(edges) - 1)
+    high = np.full(len(weights), len(below) - 1)
     while (low < high).any():
         middle = (low + high) // 2
         reached = np.einsum("ij,ij->i", weights, below[middle]) >= wanted
         high = np.where(reached, middle, high)
         low = np.where(reached, low, np.minimum(middle + 1, high))
-    return np.asarray(edges[low], dtype=np.float64)
+    return low
 
 
 @lru_cache(maxsize=64)
-def _resamples(n: int) -> NDArray[np.int64]:
+def _session_draws(n: int, stream: int) -> NDArray[np.int64]:
     """Return how often each of ``n`` sessions is in each resample; the same for every figure."""
-    draw = np.random.default_rng(SEED).multinomial(n, [1 / n] * n, size=RESAMPLES)
+    draw = np.random.default_rng((SEED, stream)).multinomial(n, [1 / n] * n, size=RESAMPLES)
     return np.asarray(draw, dtype=np.int64)
+
+
+@lru_cache(maxsize=8)
+def _noise(stream: int) -> Draws:
+    """Return what drawing the calls adds to each resample, in standard deviations."""
+    return np.random.default_rng((SEED, stream, 1)).standard_normal(RESAMPLES)
