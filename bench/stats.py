@@ -49,7 +49,7 @@ _Z_95 = 1.959964
 _BODY_RANKS, _TAIL_RANKS = 1024, 256
 
 Samples = NDArray[np.int64] | NDArray[np.float64]
-Groups = Sequence[NDArray[np.int64]] | Sequence[NDArray[np.float64]]
+Groups = Sequence[NDArray[np.int64]] | Sequence[NDArray[np.float64]] | Sequence[Samples]
 Draws = NDArray[np.float64]
 
 
