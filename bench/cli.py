@@ -1,7 +1,8 @@
 """The command line: parse, call, print, exit code; no logic.
 
 Exit codes: 0 all is well; 2 something could not be done (bad input, a session that failed, calls
-that all failed); 130 interrupted. What was measured before is kept in every case.
+that all failed); 3 nothing was comparable; 130 interrupted. What was measured before is kept in
+every case.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from bench.results import Result
 
 FAILED = 2
+NOT_COMPARABLE = 3
 INTERRUPTED = 130
 
 
@@ -218,6 +220,33 @@ def plot(file: Path, folder: Path | None, format_: str, log: bool) -> None:
         raise BenchError(f"{target}: charts cannot be written: {error.strerror}") from None
     for path in drawn:
         click.echo(f"chart: {path}")
+
+
+@cli.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--by", metavar="FIELD", help="Compare cells of one FILE that differ in this field.")
+@click.option("--baseline", metavar="VALUE", help="With --by: the value that others are held to.")
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 100),
+    default=2.0,
+    show_default=True,
+    metavar="PERCENT",
+    help="A smaller difference is none to act on.",
+)
+@click.option("--anyway", is_flag=True, help="Judge also across hosts and versions; warn only.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "markdown", "json", "csv"]),
+    default="text",
+    show_default=True,
+)
+def compare(files: Sequence[Path], **options: Any) -> None:
+    """Compare result FILES with the first of them, or the cells of one FILE."""
+    from bench import compare_command
+
+    compare_command.compare(files, options)
 
 
 @cli.command()

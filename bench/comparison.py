@@ -21,6 +21,8 @@ from bench.subjects import BOUNDARY, CALL, HANDLER, Measured, measured
 
 THRESHOLD: Final = 0.02
 """A difference below this share is nothing to act on, however sure it is."""
+LISTED: Final = 4
+"""So many cells that share a reason are named one by one."""
 DEFAULT_ROWS: Final = (
     ("setup", "mean"),
     ("call", "p50"),
@@ -98,7 +100,10 @@ class Comparison:
         for row in self.rows:
             if row.cell not in judged:
                 left_out.setdefault(row.cell, row.reason)
-        said = "".join(f"; {cell} excluded: {why}" for cell, why in left_out.items())
+        by_reason: dict[str, list[str]] = {}
+        for cell, reason in left_out.items():
+            by_reason.setdefault(reason, []).append(cell)
+        said = "".join(f"; {_listed(cells)}: {why}" for why, cells in by_reason.items())
         return f"{len(judged)} of {len(judged) + len(left_out)} cells compared{said}"
 
     def row(self, pair: Pair, subject: str, figure: str) -> Row | None:
@@ -176,13 +181,13 @@ def compare_within(
         [match_within(result, by, (first, value)) for value in values if value != first]
         for first in candidates
     ]
-    matches = max(sides, key=lambda side: sum(len(matched.pairs) for matched in side))
+    matches = max(sides, key=lambda side: sum(matched.met for matched in side))
     found = [
         Comparison(
             *matched.labels, matched.pairs, matched.excluded, paired=True, threshold=threshold
         )
         for matched in matches
-        if matched.pairs
+        if matched.met
     ]
     if not found:
         raise BenchError(f"--by {by}: no two cells differ in {by} alone; see their fields in show")
@@ -206,6 +211,11 @@ def judge(contrast: Contrast, threshold: float, scale_ns: float) -> tuple[Verdic
     if high < -threshold:
         return Verdict.FASTER, ""
     return Verdict.NO_DIFFERENCE, ""
+
+
+def _listed(cells: Sequence[str]) -> str:
+    more = len(cells) - LISTED
+    return ", ".join(cells[:LISTED]) + (f" and {more} more" if more > 0 else "") + " excluded"
 
 
 def _mean_ns(found: Measured | None) -> float:

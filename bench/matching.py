@@ -48,9 +48,13 @@ class Pair:
 
 @dataclass
 class Matched:
-    """Cells sorted into pairs and into what is left out, with the reason."""
+    """Cells sorted into pairs and into what is left out, with the reason.
+
+    ``met`` counts the cells that have a counterpart, with data or without.
+    """
 
     labels: tuple[str, str]
+    met: int = 0
     pairs: list[Pair] = field(default_factory=list)
     excluded: list[tuple[str, str]] = field(default_factory=list)
 
@@ -58,6 +62,7 @@ class Matched:
         self, name: str, left: CellResult, right: CellResult, obstacles: Sequence[str] = ()
     ) -> None:
         """Add two cells; those without a successful call on one side are left out."""
+        self.met += 1
         sides = zip(self.labels, (left, right), strict=True)
         if silent := [label for label, cell in sides if not cell.n_calls]:
             self.leave_out(name, f"no successful calls in {' and '.join(silent)}")
@@ -153,6 +158,11 @@ def conditions(left: Result, right: Result) -> tuple[list[str], list[str]]:
         for key in _TOLD_OF_RUN
         if left.run.get(key) != right.run.get(key)
     ]
+    made = [str(run.get("created", "at an unknown time")) for run in (left.run, right.run)]
+    told.append(
+        f"these are two runs ({made[0]} and {made[1]}): what the machine did between them is in "
+        "every difference; run --ab measures both in one"
+    )
     return _differing(left, right, _DECISIVE), told
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MISSING = "–"
 _INTERVAL_KEYS = frozenset(
-    {"setup_ns", "p50_ns", "mean_ns", "boundary_ns", "increment_ns", "cost_ns"}
+    {"setup_ns", "p50_ns", "mean_ns", "boundary_ns", "increment_ns", "cost_ns", "difference_ns"}
 )
 """Where the interval is printed beside the value; the other columns would not fit."""
 
@@ -62,7 +62,7 @@ def as_json(tables: Sequence[Table], extra: Mapping[str, Any]) -> str:
     document: dict[str, Any] = dict(extra)
     for table in tables:
         document[table.key] = [
-            {key: _plain(row.get(key)) for key in table.columns} for row in table.rows
+            {key: plain(row.get(key)) for key in table.columns} for row in table.rows
         ]
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -83,17 +83,33 @@ def as_csv(tables: Sequence[Table]) -> str:
 
 
 def _texts(table: Table, row: Mapping[str, Value]) -> list[str]:
-    return [
-        _duration(key, row.get(key)) if key.endswith("_ns") else _text(row.get(key))
-        for key in table.columns
-    ]
+    return [_cell(key, row.get(key)) for key in table.columns]
+
+
+def _cell(key: str, value: Value) -> str:
+    if key.endswith("_ns"):
+        return _duration(key, value)
+    return ratio_text(value) if isinstance(value, Estimate) else _text(value)
+
+
+def ratio_text(ratio: Estimate) -> str:
+    """Return a ratio with its interval, fine enough to show a change of one in a thousand."""
+    digits = 3 if ratio.value < 10 else 1
+    text = f"{ratio.value:.{digits}f}"
+    if ratio.low is None or ratio.high is None:
+        return text
+    return f"{text} [{ratio.low:.{digits}f} – {ratio.high:.{digits}f}]"
 
 
 def _duration(key: str, value: Value) -> str:
     """Return a duration in the unit that suits it, and its interval in the same unit."""
     if value is None:
         return MISSING
-    name, unit_ns = units.choose(_number(value))
+    largest_ns = _number(value)
+    if key == "difference_ns" and isinstance(value, Estimate) and value.low is not None:
+        # Near 0 its interval says more than itself.
+        largest_ns = max(abs(value.low), abs(value.high or 0.0))
+    name, unit_ns = units.choose(largest_ns)
     text = f"{units.number(_number(value) / unit_ns)} {name}"
     if key in _INTERVAL_KEYS and isinstance(value, Estimate) and value.low is not None:
         assert value.high is not None
@@ -112,7 +128,8 @@ def _number(value: Value) -> float:
     return float(value) if isinstance(value, int) else 0.0
 
 
-def _plain(value: Value) -> Any:
+def plain(value: Value) -> Any:
+    """Return a value for JSON: an estimate as an object with its interval and counts."""
     if isinstance(value, Estimate):
         return {
             "value": value.value,

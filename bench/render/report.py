@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench import breakdown
 from bench.render import formats
@@ -11,11 +11,14 @@ from bench.render.tables import Table
 from bench.render.units import duration
 from bench.results import Result
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 _WIDTH_OF_A_FILE = 400
 
 
-def print_report(result: Result, tables: Sequence[Table]) -> None:
-    """Print tables, findings and provenance on stdout."""
+def make_console() -> Console:
+    """Return the terminal, or a page wide enough for any table where stdout goes elsewhere."""
     from rich.console import Console
 
     class PipedConsole(Console):
@@ -23,8 +26,12 @@ def print_report(result: Result, tables: Sequence[Table]) -> None:
             raise BrokenPipeError
 
     console = PipedConsole(highlight=False)
-    if not console.is_terminal:
-        console = PipedConsole(highlight=False, width=_WIDTH_OF_A_FILE)
+    return console if console.is_terminal else PipedConsole(highlight=False, width=_WIDTH_OF_A_FILE)
+
+
+def print_report(result: Result, tables: Sequence[Table]) -> None:
+    """Print tables, findings and provenance on stdout."""
+    console = make_console()
     formats.print_tables(console, tables)
     for line in (*findings(result), *provenance(result)):
         console.print(line, markup=False, soft_wrap=True)
