@@ -2,7 +2,9 @@
 
 The question: does each delay appear in its own phase and in no other? Delays are made by spinning
 on the clock, so they are exact on a free core. Usage: ``delayed_server.py boot=300 close=100 …`` in
-milliseconds; tools ``handler-2``, ``handler-10`` and so on spin that long.
+milliseconds; tools ``handler-2``, ``handler-10`` and so on spin (with ``wait=1`` they sleep) that
+long, times ``scale``, and longer by the share ``drift`` at the end of the ``drift_s`` seconds after
+``drift_from_s`` (Unix time).
 
 It serves stdio; with ``port=N`` HTTP on the loopback: ``POST /mcp`` is the protocol, answered with
 JSON, or with a stream of one event with ``sse=1``; ``POST /rest/handler-2`` is a tool alone; ``GET
@@ -23,6 +25,9 @@ from bench.marks import HANDLER_END, HANDLER_START, RECEIVED, REPLY, mark
 
 DELAYS = {name: float(ms) for name, _, ms in (word.partition("=") for word in sys.argv[1:])}
 PORT, STREAMS = round(DELAYS.pop("port", 0)), bool(DELAYS.pop("sse", 0))
+SCALE, WAITS = DELAYS.pop("scale", 1.0), bool(DELAYS.pop("wait", 0))
+DRIFT, DRIFT_S = DELAYS.pop("drift", 0.0), DELAYS.pop("drift_s", 1.0)
+DRIFT_FROM_S = DELAYS.pop("drift_from_s", 0.0)
 
 
 def spin(ms: float) -> None:
@@ -32,9 +37,24 @@ def spin(ms: float) -> None:
         pass
 
 
+def work(ms: float) -> None:
+    """Spend the time of a handler: on the CPU, or waiting, as one does that asks elsewhere."""
+    if WAITS:
+        time.sleep(ms / 1e3)
+    else:
+        spin(ms)
+
+
 def delay(phase: str) -> None:
     """Spin for the delay of a phase, if it has one."""
     spin(DELAYS.get(phase, 0.0))
+
+
+def slowness() -> float:
+    """Return by which factor handlers take longer now."""
+    if not DRIFT:
+        return SCALE
+    return SCALE * (1 + DRIFT * min((time.time() - DRIFT_FROM_S) / DRIFT_S, 1.0))
 
 
 def answer(request: dict[str, object]) -> object:
@@ -67,7 +87,7 @@ def call(tool: str) -> bool:
         return False
     delay("dispatch")
     mark(HANDLER_START)
-    spin(float(ms))
+    work(float(ms) * slowness())
     mark(HANDLER_END)
     delay("reply")
     return True
