@@ -8,7 +8,7 @@ import pytest
 
 from bench.errors import LocalProtocolError
 from bench.protocol.jsonrpc import ErrorResponse, Message, Request, Response, parse
-from bench.protocol.mcp import ALLOWED, Connection, NegotiationError, State, is_unknown_tool, page
+from bench.protocol.mcp import ALLOWED, Connection, NegotiationError, State, page
 from bench.protocol.revisions import REVISIONS, STATELESS_REVISION, Era
 
 HANDSHAKE = [date for date, revision in REVISIONS.items() if revision.era is Era.HANDSHAKE]
@@ -117,9 +117,3 @@ def test_an_empty_cursor_is_a_cursor_and_an_absent_one_is_the_end() -> None:
 def test_what_is_no_page_of_tools_is_said_in_a_sentence(answer: Message) -> None:
     with pytest.raises(ValueError, match=r"tools|nextCursor"):
         page(answer)
-
-
-def test_both_ways_of_refusing_an_unknown_tool_are_known() -> None:
-    assert is_unknown_tool(ErrorResponse(1, -32602, "Unknown tool"))
-    assert is_unknown_tool(Response(1, {"content": [], "isError": True}))
-    assert not is_unknown_tool(Response(1, {"content": []}))

@@ -106,40 +106,6 @@ class RawClient:
         self._count_received(line)
         return done, answer
 
-    def pipeline(self, templates: list[Encoder]) -> list[tuple[Exchange, Message]]:
-        """Send several requests at once; return each with its own answer, in the order sent.
-
-        Answers are matched by id, in whatever order they come. One time limit for all.
-        """
-        sent: dict[int, Exchange] = {}
-        self._watch.begin()
-        for template in templates:
-            request_id = self.connection.next_id()
-            encode_ns = now_ns()
-            frame = template.encode(request_id)
-            sent[request_id] = Exchange(Kind.CALL, encode_ns, now_ns(), len(frame))
-            self.transport.send(frame)
-            self._count_sent(frame)
-        answers: dict[int, Message] = {}
-        while len(answers) < len(sent):
-            line, received_ns = self.transport.receive()
-            answer = _parse(line)
-            self._count_received(line)
-            match answer:
-                # An answer given twice counts once; True is an int, but no id of ours.
-                case Response(id=int(got)) | ErrorResponse(id=int(got)) if (
-                    got in sent and got not in answers and got is not True
-                ):
-                    exchange = sent[got]
-                    exchange.received_ns, exchange.decoded_ns = received_ns, now_ns()
-                    exchange.response_bytes = self.transport.size_bytes(line)
-                    exchange.outcome = judge(answer)
-                    answers[got] = answer
-                case _:
-                    self._receive_other(answer, line, received_ns)
-        self._watch.started_ns = IDLE
-        return [(sent[id_], answers[id_]) for id_ in sent]
-
     def notify(self, line: bytes, *, aside: bool = False) -> None:
         """Send a notification (or an answer): done when the transport has taken it.
 

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 Id = int | str
 
 METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
 UNSUPPORTED_VERSION = -32022
 
 

@@ -14,7 +14,6 @@ from typing import Any
 from bench import __version__
 from bench.errors import LocalProtocolError
 from bench.protocol.jsonrpc import (
-    INVALID_PARAMS,
     METHOD_NOT_FOUND,
     UNSUPPORTED_VERSION,
     ErrorResponse,
@@ -240,13 +239,6 @@ def page(answer: Message) -> tuple[list[dict[str, Any]], str | None]:
     if cursor is not None and not isinstance(cursor, str):
         raise ValueError(f"nextCursor must be a string, got {cursor!r}")
     return [tool for tool in tools if isinstance(tool, dict)], cursor
-
-
-def is_unknown_tool(answer: Message) -> bool:
-    """Whether the answer is one of the two ways in which servers refuse an unknown tool."""
-    if isinstance(answer, ErrorResponse):
-        return answer.code in (INVALID_PARAMS, METHOD_NOT_FOUND)
-    return isinstance(answer, Response) and bool(_object(answer.result).get("isError"))
 
 
 def lacks_result_type(answer: Response) -> bool:

@@ -11,10 +11,10 @@ import pytest
 
 import bench
 from bench.clients.raw import RawClient
-from bench.clock import Watch
+from bench.clock import Watch, now_ns
 from bench.exchange import Kind, Outcome
 from bench.notices import Notices
-from bench.protocol.jsonrpc import Message, Response
+from bench.protocol.jsonrpc import Message, Response, parse
 from bench.protocol.mcp import Connection
 from bench.transports.stdio import StdioTransport
 
@@ -153,26 +153,37 @@ def test_notifications_are_counted_and_never_taken_for_the_answer(session: Sessi
     assert all(sent < first <= received for sent, first, received in firsts)
 
 
-def test_pipelined_calls_get_their_own_payload_and_duration(faulty: tuple[str, ...]) -> None:
-    """C28: five calls at once that a server answers in reverse order."""
+def test_calls_at_once_get_their_own_payload_and_duration(faulty: tuple[str, ...]) -> None:
+    """C28: five at once that a server answers in reverse order, told apart by their ids alone."""
     delays = [500, 400, 300, 200, 100]
     transport = StdioTransport([*faulty, "delays"])
     connection = Connection("2025-11-25")
     client = RawClient(connection, transport, Watch(30.0), Notices())
     transport.open(lambda _step: None)
+    sent: dict[object, tuple[int, int]] = {}
+    answers: dict[int, tuple[str, int]] = {}
     try:
         _, answer = client.exchange(connection.initialize(), Kind.WARMUP)
         assert answer is not None
         connection.accept_initialize(answer)
         client.notify(connection.initialized())
-        calls = [{"name": "probe", "arguments": {"delay_ms": delay}} for delay in delays]
-        pairs = client.pipeline([connection.template("tools/call", call) for call in calls])
+        for delay in delays:
+            params = {"name": "probe", "arguments": {"delay_ms": delay}}
+            id_ = connection.next_id()
+            sent[id_] = delay, now_ns()
+            transport.send(connection.template("tools/call", params).encode(id_))
+        for _ in delays:
+            line, received_ns = transport.receive()
+            assert isinstance(line, bytes)
+            answer = parse(line)
+            assert isinstance(answer, Response)
+            delay, sent_ns = sent[answer.id]
+            answers[delay] = text_of(answer), received_ns - sent_ns
     finally:
         transport.close()
-    assert [text_of(answer) for _, answer in pairs] == [str(delay) for delay in delays]
-    for delay, (exchange, _) in zip(delays, pairs, strict=True):
-        took_ms = (exchange.received_ns - exchange.sent_ns) / 1e6
-        assert delay <= took_ms < delay + 5000
+    for delay, (text, took_ns) in answers.items():
+        assert text == str(delay)
+        assert delay <= took_ns / 1e6 < delay + 5000
 
 
 def text_of(answer: Message) -> str:
