@@ -43,6 +43,8 @@ COLUMNS = (
     "other_messages",
     "other_bytes",
     "first_other_ns",
+    "server_requests",
+    "answering_ns",
     "accepted_ns",
     "start_ns",
     "encode_ns",
@@ -55,16 +57,31 @@ COLUMNS = (
     "decoded_ns",
 )
 """The integers of a row. ``other_*`` count the messages that arrived between a request and its
-answer; ``accepted_ns`` is when the transport confirmed the request apart from its answer (0 where
-it does not). The last nine are the stamps, each named after what happened then; ``start_ns`` lies
-before ``encode_ns`` where something was opened anew for this call."""
+answer; ``server_requests`` are those of them that asked the client something, ``answering_ns`` is
+how long it spent on that, a part of the call; ``accepted_ns`` is when the transport confirmed the
+request apart from its answer (0 where it does not). The last nine are the stamps, each named after
+what happened then; ``start_ns`` lies before ``encode_ns`` where something was opened anew for this
+call."""
 
 WIDTH = len(COLUMNS)
-KIND, OUTCOME, ACCEPTED_NS, START_NS, ENCODE_NS, SENT_NS, RECEIVED_NS, DECODED_NS = map(
+(
+    KIND,
+    OUTCOME,
+    SERVER_REQUESTS,
+    ANSWERING_NS,
+    ACCEPTED_NS,
+    START_NS,
+    ENCODE_NS,
+    SENT_NS,
+    RECEIVED_NS,
+    DECODED_NS,
+) = map(
     COLUMNS.index,
     (
         "kind",
         "outcome",
+        "server_requests",
+        "answering_ns",
         "accepted_ns",
         "start_ns",
         "encode_ns",
@@ -92,6 +109,8 @@ class Exchange:
     other_messages: int = 0
     other_bytes: int = 0
     first_other_ns: int = 0
+    server_requests: int = 0
+    answering_ns: int = 0
     accepted_ns: int = 0
     start_ns: int = 0
 
@@ -105,6 +124,8 @@ class Exchange:
             self.other_messages,
             self.other_bytes,
             self.first_other_ns,
+            self.server_requests,
+            self.answering_ns,
             self.accepted_ns,
             self.start_ns or self.encode_ns,
             self.encode_ns,

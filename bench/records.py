@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bench.exchange import (
     ACCEPTED_NS,
+    ANSWERING_NS,
     COLUMNS,
     DECODED_NS,
     ENCODE_NS,
@@ -19,6 +20,7 @@ from bench.exchange import (
     OUTCOME,
     RECEIVED_NS,
     SENT_NS,
+    SERVER_REQUESTS,
     START_NS,
     WIDTH,
     Kind,
@@ -71,10 +73,11 @@ def session_of(entry: SessionEntry, client: str = RAW) -> Session:
         calls=phase_columns(good, client),
         gap_ns=_gaps(good, header["start_ns"]),
         accepted_ns=_accepted(good),
+        answering_ns=_answering(good),
         protocol_probe_ns=_probe(table, Kind.PROTOCOL_PROBE, (Outcome.OK, *_REFUSED)),
         dispatch_probe_ns=_probe(table, Kind.DISPATCH_PROBE, _REFUSED),
         outcomes=_outcomes(made),
-        facts={**header["facts"], **_traffic(made)},
+        facts={**header["facts"], **_traffic(made), **_asked(good)},
         notices=[Notice(**notice).text for notice in header["notices"]],
     )
 
@@ -127,6 +130,18 @@ def _accepted(calls: NDArray[np.int64]) -> Nanoseconds:
     if not calls[:, ACCEPTED_NS].all():
         return np.empty(0, np.int64)
     return np.asarray(calls[:, ACCEPTED_NS] - calls[:, SENT_NS], dtype=np.int64)
+
+
+def _answering(calls: NDArray[np.int64]) -> Nanoseconds:
+    if not calls[:, SERVER_REQUESTS].any():
+        return np.empty(0, np.int64)
+    return np.asarray(calls[:, ANSWERING_NS], dtype=np.int64)
+
+
+def _asked(calls: NDArray[np.int64]) -> dict[str, int]:
+    """Return how often the server asked the client something within its successful calls."""
+    requests = int(calls[:, SERVER_REQUESTS].sum())
+    return {"server_requests": requests} if requests else {}
 
 
 def _probe(table: NDArray[np.int64], kind: Kind, outcomes: Sequence[Outcome]) -> Nanoseconds:

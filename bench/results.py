@@ -27,7 +27,8 @@ class Session:
     wrote marks (:data:`ABSENT` in calls without a complete set). ``gap_ns[i]`` lies between the
     end of call ``i - 1`` (the start of the session for the first) and the start of call ``i``.
     ``accepted_ns[i]`` is how long the transport took to confirm call ``i`` apart from its answer;
-    empty where it does not.
+    empty where it does not. ``answering_ns[i]`` is the part of call ``i`` in which the client
+    answered requests of the server; empty where no call of the session had any.
     """
 
     round: int
@@ -43,6 +44,7 @@ class Session:
     facts: Mapping[str, int | float | str] = field(default_factory=dict)
     notices: Sequence[str] = ()
     accepted_ns: Nanoseconds = field(default_factory=lambda: np.empty(0, np.int64))
+    answering_ns: Nanoseconds = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def setup_ns(self) -> int:
@@ -156,6 +158,17 @@ class CellResult:
     def totals(self) -> list[Nanoseconds]:
         """Return the totals of the calls, one array per session (empty ones left out)."""
         return [session.total_ns for session in self.sessions if len(session.gap_ns)]
+
+    def answering(self) -> list[Nanoseconds]:
+        """Return how long the client answered the server within each call, one array per session.
+
+        A session whose server asked nothing has spent nothing: zeros, so that means are of all.
+        """
+        return [
+            session.answering_ns if len(session.answering_ns) else np.zeros_like(session.gap_ns)
+            for session in self.sessions
+            if len(session.gap_ns)
+        ]
 
     def phase(self, phase: Phase) -> list[Nanoseconds]:
         """Return one phase of the calls, one array per session, calls without it left out."""

@@ -40,7 +40,7 @@ ZERO_S = 1e-12
 
 BESIDE_SERVER = tuple(phase for phase in WHOLE if phase is not Phase.SERVER)
 
-_ACCEPTED = "accepted"
+_ACCEPTED, _ANSWERING = "accepted", "answering"
 _CALL, _GAP, _SETUP, _FIRST_CALL = "call", "gap", "setup", "first_call"
 _PROBES = {"protocol_probe": "protocol_probe_ns", "dispatch_probe": "dispatch_probe_ns"}
 _CELLS, _FAILURES, _RUN, _FORMAT = "mcp_cells", "mcp_failures", "mcp_run", "mcp_format"
@@ -182,6 +182,7 @@ def _columns(session: Session) -> Iterable[tuple[str, Sequence[int] | Nanosecond
             yield phase, session.calls[phase][complete]
     yield _GAP, session.gap_ns
     yield _ACCEPTED, session.accepted_ns
+    yield _ANSWERING, session.answering_ns
     for part, name in _PROBES.items():
         yield part, getattr(session, name)
     yield _SETUP, [session.setup_ns]
@@ -282,6 +283,7 @@ def _session(key: tuple[int, int], parts: _Parts) -> Session:
         calls={phase: calls[phase] for phase in Phase if phase in calls},
         gap_ns=parts.get(_GAP, np.empty(0, np.int64)),
         accepted_ns=parts.get(_ACCEPTED, np.empty(0, np.int64)),
+        answering_ns=parts.get(_ANSWERING, np.empty(0, np.int64)),
         protocol_probe_ns=parts.get("protocol_probe", np.empty(0, np.int64)),
         dispatch_probe_ns=parts.get("dispatch_probe", np.empty(0, np.int64)),
         outcomes=_prefixed(metadata, "calls_"),

@@ -56,6 +56,7 @@ class RawClient:
         self._watch = watch
         self._accepted_ns: Callable[[], int] | None = getattr(transport, "accepted_ns", None)
         self._abandoned: dict[int, int] = {}
+        self._answered_ns = 0
 
     def exchange(
         self,
@@ -196,6 +197,11 @@ class RawClient:
         exchange.other_bytes += self.transport.size_bytes(line)
         self._count_received(line)
         self._receive_other(message, line, ns)
+        if isinstance(message, Request):
+            # Several that came at once are answered one after the other: no time counts twice.
+            begun_ns, self._answered_ns = max(ns, self._answered_ns), now_ns()
+            exchange.server_requests += 1
+            exchange.answering_ns += self._answered_ns - begun_ns
 
     def _receive_other(
         self, message: Message, line: Arrived, ns: int, *, closing: bool = False

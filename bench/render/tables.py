@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bench import breakdown
+from bench import breakdown, stats
 from bench.phases import CALL, Phase
 from bench.results import CellResult, Result
 from bench.stats import Estimate
@@ -38,6 +38,7 @@ def all_tables(result: Result) -> list[Table]:
         changes_table,
         marking_table,
         messages_table,
+        server_requests_table,
         server_table,
         outcomes_table,
     )
@@ -307,6 +308,31 @@ def _messages_row(cell: CellResult) -> dict[str, Value] | None:
         "call": per_call,
         "session": one_page + call,
     }
+
+
+def server_requests_table(result: Result) -> Table:
+    """Return what servers asked the client in the middle of calls, and what answering took."""
+    rows: list[dict[str, Value]] = []
+    for cell in result.cells:
+        requests = sum(int(session.facts.get("server_requests", 0)) for session in cell.sessions)
+        if not requests:
+            continue
+        answering = cell.answering()
+        row: dict[str, Value] = {"cell": cell.name}
+        row["requests"] = f"{requests / cell.n_calls:.3g}"
+        row["one_ns"] = round(sum(int(column.sum()) for column in answering) / requests)
+        rows.append({**row, "answering_ns": stats.mean(answering)})
+    columns = {
+        "cell": "cell",
+        "requests": "requests per call",
+        "one_ns": "answering one",
+        "answering_ns": "answering, per call",
+    }
+    notes = (
+        "Means; from the arrival of a request to the transport having taken the answer (over HTTP: "
+        "its 202). A part of the call, within whatever phase the server asked in.",
+    )
+    return Table("server_requests", "Requests of the server within a call", columns, rows, notes)
 
 
 def server_table(result: Result) -> Table:

@@ -279,13 +279,14 @@ def carry_odd_name() -> None:
     serve(encode=encode)
 
 
-def ask_in_call() -> None:
-    """Ask the client something under the id of its own request, and wait for the refusal."""
+def ask_in_call(*methods: str) -> None:
+    """Ask the client under the id of its own request, and wait for each answer."""
 
     def call(_number: int, request: Message) -> None:
-        send({"id": request["id"], "method": "roots/list"})
-        answer = next(messages())
-        send(reply(request, str(answer.get("error", {}).get("code"))))
+        for method in methods:
+            send({"id": request["id"], "method": method})
+            next(messages())
+        send(reply(request))
 
     serve(call)
 

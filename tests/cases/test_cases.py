@@ -267,7 +267,7 @@ def test_a_late_answer_is_counted_and_the_session_goes_on(session: Session) -> N
 
 def test_a_request_of_the_server_is_refused_at_once(session: Session) -> None:
     """C09: the server asks for roots under the id of our own call and waits."""
-    ended = session("asks", calls=3)
+    ended = session("asks", "roots/list", calls=3)
     assert ended.outcomes == [OK] * 3
     assert ended.notices["server_request"].count == 3
 

@@ -519,6 +519,8 @@ def test_requests_of_the_server_are_answered_at_once_over_a_second_connection(ht
     ended = http("asks", calls=3)
     assert ended.outcomes == [OK] * 3
     assert ended.column("other_messages") == [4] * 3
+    assert ended.column("server_requests") == [2] * 3
+    assert all(ns > 0 for ns in ended.column("answering_ns"))
     assert counts(ended) == {"server_request": 6}
     assert ended.facts["connections"] == 2
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
@@ -28,12 +28,17 @@ PROGRESS = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{}}\n'
 class ScriptedTransport:
     """Gives chunks of bytes as they were written down; an exception in the script is raised."""
 
-    def __init__(self, *script: bytes | type[Exception], limit_bytes: int = 1 << 20) -> None:
+    def __init__(
+        self,
+        *script: bytes | type[Exception],
+        limit_bytes: int = 1 << 20,
+        clock: Iterator[int] | None = None,
+    ) -> None:
         self.framing = LineFraming(limit_bytes)
         self.sent: list[bytes] = []
         self._script = deque(script)
         self._ready: deque[Arrival] = deque()
-        self._clock = count(1)
+        self._clock = clock or count(1)
 
     def open(self, step: Callable[[str], None]) -> Timeline:
         return Timeline(0)
@@ -75,8 +80,8 @@ class ScriptedTransport:
         return Ending(0, 0, "stdin", "stdin", 0)
 
 
-def client_over(*script: bytes | type[Exception], limit_bytes: int = 1 << 20) -> RawClient:
-    transport = ScriptedTransport(*script, limit_bytes=limit_bytes)
+def client_over(*script: bytes | type[Exception], **options: Any) -> RawClient:
+    transport = ScriptedTransport(*script, **options)
     return RawClient(Connection(STATELESS_REVISION), transport, Watch(30.0), Notices())
 
 
@@ -148,6 +153,21 @@ def test_a_request_of_the_server_under_our_own_id_is_not_our_answer() -> None:
     refusal, pong = (json.loads(line) for line in client.transport.sent[1:])
     assert refusal["error"]["code"] == -32601
     assert (refusal["id"], pong["id"], pong["result"]) == (1, 1, {})
+
+
+def test_requests_that_come_at_once_are_timed_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """C09: the time spent on them can never be more than the call has."""
+    ticks = count(1)
+    monkeypatch.setattr("bench.clients.raw.now_ns", lambda: next(ticks))
+    asked = b'{"jsonrpc":"2.0","id":1,"method":"roots/list"}\n'
+    client = client_over(asked * 3, answer(1), clock=ticks)
+    exchange, _ = call(client)
+    assert exchange.server_requests == 3
+    # Each is parsed and answered, two ticks; the first has its arrival before.
+    assert exchange.answering_ns == 3 * 2
+    assert exchange.answering_ns < exchange.received_ns - exchange.sent_ns
 
 
 def test_an_id_of_another_type_ends_the_call_at_once_but_is_no_success() -> None:
