@@ -97,6 +97,12 @@ def cli() -> None:
     metavar="N",
     help="Calls before them, not in the statistics.",
 )
+@click.option(
+    "--pause",
+    type=click.FloatRange(0, 86_400),
+    metavar="SECONDS",
+    help="Wait that long between calls, outside the clock (default 0).",
+)
 @click.option("--fast", is_flag=True, help="Few sessions: a rough answer quickly.")
 @click.option("--rigorous", is_flag=True, help="Many sessions: narrow intervals.")
 @click.option("--seed", type=int, help="Seed of the order of sessions (default: drawn, recorded).")

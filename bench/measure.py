@@ -126,6 +126,7 @@ def describe(suite: Suite, options: Options, overheads: Mapping[str, int]) -> di
             "sessions": suite.sessions,
             "calls": suite.calls,
             "warmups": suite.warmups,
+            "pause_s": suite.pause_s,
             "timeout_s": suite.timeout_s,
             "affinity": _affinity(options),
             "order": [slot.cell for slot in plan],

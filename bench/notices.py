@@ -53,6 +53,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "tool_error": "the tool answered isError: {text}",
     "rpc_error": "the call was answered with an error: {text}",
     "refused": "a request was refused or lost: {text}",
+    "connection_reset": "a request was lost: {text}",
     "survivors": "{count} processes outlived the session outside the server's group; killed",
 }
 

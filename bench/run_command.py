@@ -132,6 +132,7 @@ def _sized(suite: Suite, flags: Mapping[str, Any]) -> Suite:
         ("sessions", "sessions"),
         ("calls", "calls"),
         ("warmups", "warmups"),
+        ("pause", "pause_s"),
         ("timeout", "timeout_s"),
         ("close_grace", "close_grace_s"),
     ):

@@ -121,7 +121,8 @@ class Runner:
 
     def _watch(self, worker: _Worker, job: Job, progress: Progress) -> bool:
         """Drain the worker until it ends; return True if it had to be ended for its silence."""
-        limit_s = 2 * job.spec.timeout_s + STALL_GRACE_S + 3 * job.spec.close_grace_s
+        spec = job.spec
+        limit_s = 2 * spec.timeout_s + STALL_GRACE_S + 3 * spec.close_grace_s + spec.pause_s
         last, changed = progress.read(), time.monotonic()
         while not worker.pump(_POLL_S):
             state = progress.read()

@@ -113,6 +113,8 @@ def _call(spec: SessionSpec, peer: Peer, record: Record, progress: Progress) -> 
     gc.disable()
     wall_ns, used_ns = now_ns(), cpu_ns()
     for done, kind in enumerate(kinds(spec), start=1):
+        if spec.pause_s and done > 1:
+            peer.pause(spec.pause_s)
         rows.extend(exchange(kind).row())
         progress.exchanges(done)
     record.facts["exchanges"] = len(rows) // WIDTH

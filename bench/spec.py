@@ -32,6 +32,7 @@ class SessionSpec:
     says what each call opens anew: ``nothing``, the ``connection`` or the ``session``.
     ``capabilities`` are those that the client declares; ``answer_input`` answers
     ``input_required`` instead of taking it for the end of a call.
+    ``pause_s`` goes by between two exchanges, outside every clock.
     ``env`` is the whole environment of the server. ``client_cpus`` and ``server_cpus`` pin the
     two sides; empty means no pinning.
     """
@@ -53,6 +54,7 @@ class SessionSpec:
     cwd: str | None = None
     calls: int = 1
     warmups: int = 0
+    pause_s: float = 0.0
     marks: bool = False
     strict: bool = False
     timeout_s: float = DEFAULT_TIMEOUT_S

@@ -151,6 +151,7 @@ class Suite:
     sessions: int = DEFAULT_SESSIONS
     calls: int = DEFAULT_CALLS
     warmups: int = DEFAULT_WARMUPS
+    pause_s: float = 0.0
     timeout_s: float = DEFAULT_TIMEOUT_S
     close_grace_s: float = DEFAULT_CLOSE_GRACE_S
     strict: bool = False
@@ -176,6 +177,7 @@ class Suite:
             cwd=cell.target.cwd,
             calls=self.calls,
             warmups=self.warmups,
+            pause_s=self.pause_s,
             marks=cell.marks,
             strict=self.strict,
             timeout_s=self.timeout_s,
@@ -204,9 +206,13 @@ def checked(suite: Suite, where: str) -> Suite:
     ):
         if value < least:
             raise SuiteError(f"{where}: {name} is {value}; expected {least} or more")
-    for name, limit_s in (("timeout_s", suite.timeout_s), ("close_grace_s", suite.close_grace_s)):
-        if not 0.001 <= limit_s <= 86_400:
-            raise SuiteError(f"{where}: {name} is {limit_s}; expected 0.001 to 86400 seconds")
+    for name, span_s, least_s in (
+        ("timeout_s", suite.timeout_s, 0.001),
+        ("close_grace_s", suite.close_grace_s, 0.001),
+        ("pause_s", suite.pause_s, 0),
+    ):
+        if not least_s <= span_s <= 86_400:
+            raise SuiteError(f"{where}: {name} is {span_s}; expected {least_s} to 86400 seconds")
     _refuse_ambiguous_names(suite, where)
     return suite
 

@@ -83,6 +83,7 @@ class SuiteTable(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     sessions: int = DEFAULT_SESSIONS
     calls: int = DEFAULT_CALLS
     warmups: int = DEFAULT_WARMUPS
+    pause_s: float = 0.0
     timeout_s: float = DEFAULT_TIMEOUT_S
     close_grace_s: float = DEFAULT_CLOSE_GRACE_S
 
@@ -139,6 +140,7 @@ def parse_suite(text: str, file: str, name: str) -> Suite:
         sessions=table.sessions,
         calls=table.calls,
         warmups=table.warmups,
+        pause_s=table.pause_s,
         timeout_s=table.timeout_s,
         close_grace_s=table.close_grace_s,
         description=table.description,

@@ -62,6 +62,7 @@ def test_a_payload_becomes_the_argument_of_that_size() -> None:
         ("calls = 0\n" + SERVER, r"calls is 0; expected 1 or more"),
         ("sessions = 0\n" + SERVER, r"sessions is 0"),
         ("timeout_s = 0\n" + SERVER, r"timeout_s"),
+        ("pause_s = -1\n" + SERVER, r"pause_s is -1\.0; expected 0 to 86400 seconds"),
         (
             '[[cell]]\nserver = "nope"\n',
             r"cell 1: no shipped server 'nope'; expected one of: floor",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,9 @@ class Peer(Protocol):
     def exchange(self, kind: Kind) -> Exchange:
         """Make one call or probe."""
 
+    def pause(self, seconds: float) -> None:
+        """Let time go by between two exchanges; a client that works on its own goes on."""
+
     def group(self) -> int:
         """Return the process group of the server, 0 where it is not ours."""
 
@@ -58,7 +62,15 @@ class Peer(Protocol):
         """Turn what ended the session in ``phase`` after ``done`` calls into one sentence."""
 
 
-class TransportPeer:
+class Pausing:
+    """A peer that does nothing by itself between two exchanges."""
+
+    def pause(self, seconds: float) -> None:
+        """See :class:`Peer`."""
+        time.sleep(seconds)
+
+
+class TransportPeer(Pausing):
     """A peer that moves bytes over a transport of ours: its life and its failures."""
 
     def __init__(self, context: Context, transport: Transport) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import grpc
 
-from bench.clients.base import Context, explained
+from bench.clients.base import Context, Pausing, explained
 from bench.clock import IDLE, now_ns
 from bench.errors import PeerClosed, SessionError
 from bench.exchange import Exchange, Kind, Outcome
@@ -37,7 +37,7 @@ _OUTCOMES = {
 """What a status stands for; any other one is an error that the server answered with."""
 
 
-class GrpcPeer:
+class GrpcPeer(Pausing):
     """One tool behind a gRPC channel."""
 
     def __init__(self, context: Context, served: Served) -> None:

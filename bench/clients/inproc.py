@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from bench.clients.base import Context, explained
+from bench.clients.base import Context, Pausing, explained
 from bench.clock import IDLE, now_ns
 from bench.errors import SessionError
 from bench.exchange import Exchange, Kind, Outcome
@@ -16,7 +16,7 @@ from bench.phases import Timeline
 from bench.transports.base import Ending
 
 
-class InprocPeer:
+class InprocPeer(Pausing):
     """One tool of the shipped table, called in the worker itself."""
 
     def __init__(self, context: Context, env: Mapping[str, str]) -> None:

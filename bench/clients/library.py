@@ -109,6 +109,10 @@ class LibraryPeer:
         done: Exchange = self._ask(call)
         return done
 
+    def pause(self, seconds: float) -> None:
+        """Let time go by; what the library does in the background goes on meanwhile."""
+        self._run(asyncio.sleep(seconds))
+
     def group(self) -> int:
         """Return the process group of the server."""
         return self._served.group() if self._served is not None else self._group
@@ -163,7 +167,7 @@ class LibraryPeer:
         self._orders.put_nowait(order)
         return self._run(order.result)
 
-    def _run(self, future: asyncio.Future[Any]) -> Any:
+    def _run(self, future: Awaitable[Any]) -> Any:
         try:
             return self._loop.run_until_complete(future)
         except (TimedOut, SessionError):

@@ -168,7 +168,7 @@ class RawClient:
             )
             return True
         if isinstance(line, Refused):
-            self.notices.add("refused", text=line.text)
+            self.notices.add(line.code, text=line.text)
             return True
         misframed = wrong_framing(line) is not None
         glued = answer.kind == "not_json" and b'"jsonrpc"' in line and not line.startswith(b"{")

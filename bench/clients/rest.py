@@ -70,7 +70,8 @@ class RestPeer(TransportPeer):
     def _decode(self, answer: Arrived) -> Outcome:
         if not isinstance(answer, bytes):
             refused = getattr(answer, "status", 0) == UNPROCESSABLE
-            self.context.notices.add("refused", text=getattr(answer, "text", "too large"))
+            code = getattr(answer, "code", "refused")
+            self.context.notices.add(code, text=getattr(answer, "text", "too large"))
             return Outcome.TOOL_ERROR if refused else Outcome.TRANSPORT_ERROR
         try:
             value = json.loads(answer)

@@ -25,11 +25,13 @@ class Oversized:
 class Refused:
     """In place of an answer: the transport itself refused or lost the request.
 
-    ``status`` is the HTTP status, 0 where there was none; ``text`` a sentence without an end.
+    ``status`` is the HTTP status, 0 where there was none; ``text`` a sentence without an end;
+    ``code`` what the finding is called.
     """
 
     status: int
     text: str
+    code: str = "refused"
 
 
 def size_on_wire(message: bytes | Oversized | Refused) -> int:

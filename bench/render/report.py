@@ -73,6 +73,7 @@ def provenance(result: Result) -> list[str]:
         for text, key in overheads.items()
         if isinstance(ns := env.get(key), int | float)
     ]
+    pause = f", a pause of {run['pause_s']:g} s between calls" if run.get("pause_s") else ""
     finished = sum(len(cell.sessions) for cell in result.cells)
     return [
         f"host {env.get('hostname', '?')}, {env.get('cpu_model_name', 'unknown CPU')} × "
@@ -80,8 +81,8 @@ def provenance(result: Result) -> list[str]:
         f"mcp-latency {env.get('harness_version', '?')}, Python {env.get('python_version', '?')}, "
         f"mcp {env.get('mcp_version', '?')}",
         f"{run.get('created', '?')}, suite {run.get('suite', '?')}, {run.get('sessions')} sessions "
-        f"× {run.get('calls')} calls ({run.get('warmups')} warm-ups) per cell, {finished} sessions "
-        f"finished, seed {run.get('seed')}",
+        f"× {run.get('calls')} calls ({run.get('warmups')} warm-ups) per cell{pause}, {finished} "
+        f"sessions finished, seed {run.get('seed')}",
         f"harness: {', '.join(costs)}",
     ]
 

@@ -248,7 +248,7 @@ class HttpTransport(ServedTransport):
         self.status = 0
         self.drop()
         text = f"the server closed the connection {where} (connection_reset); not sent again"
-        return Refused(0, text)
+        return Refused(0, text, "connection_reset")
 
     def _read_bytes(self) -> int:
         return self._finished_bytes + (self._main.received_bytes if self._main is not None else 0)

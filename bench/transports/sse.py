@@ -131,7 +131,7 @@ class SseTransport(ServedTransport):
                     self._take_response(post, now_ns())
         if self._refused is not None:
             # The answer came all the same, and ended the call.
-            self._notices.add("refused", text=self._refused.text)
+            self._notices.add(self._refused.code, text=self._refused.text)
             self._refused = None
         self._account()
         return self._accepted_ns
@@ -248,7 +248,7 @@ class SseTransport(ServedTransport):
         post.busy = False
         if post is self._post and not self._accepted_ns:
             text = "the server closed the connection of a POST without accepting it; not sent again"
-            self._refused = Refused(0, text)
+            self._refused = Refused(0, text, "connection_reset")
         if _readable([self._opened().socket], LOST_NOTICE_S):
             self._take_event()
 

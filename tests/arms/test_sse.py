@@ -163,7 +163,7 @@ def test_a_post_that_is_refused_ends_the_exchange(sse: Arm) -> None:
 def test_a_post_whose_connection_ends_is_not_sent_again(sse: Arm) -> None:
     ended = sse("hang-up", calls=2)
     assert ended.outcomes == [Outcome.TRANSPORT_ERROR] * 2
-    assert "without accepting it" in ended.notices["refused"].text
+    assert "without accepting it" in ended.notices["connection_reset"].text
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import select
 import signal
 import socket
 import ssl
@@ -29,6 +30,7 @@ STATELESS = "2026-07-28"
 REASONS = {200: "OK", 202: "Accepted", 307: "Temporary Redirect", 404: "Not Found"}
 HELD: list[socket.socket] = []
 ASKED: set[Wire] = set()
+TOO_IDLE: set[Wire] = set()
 
 
 @dataclass
@@ -143,6 +145,7 @@ class State:
         self.sessions = 0
         self.calls = 0
         self.version = ""
+        self.called: set[object] = set()
         self.answers: queue.Queue[Message] = queue.Queue()
 
 
@@ -339,6 +342,26 @@ def reset_in_call(wire: Wire, request: Request, where: str) -> None:
     wire.reset()
 
 
+def limit_idleness(wire: Wire, request: Request, limit_s: str, how: str) -> None:
+    """Give up a connection that is idle after a call: at once, or by a reset of what comes next.
+
+    A call that was sent before is refused.
+    """
+    if request.is_call and request.message["id"] in STATE.called:
+        wire.respond(409, b"sent twice", "text/plain")
+        return
+    STATE.called.add(request.message.get("id"))
+    if wire in TOO_IDLE:
+        wire.reset()
+        return
+    answer(wire, request)
+    if request.is_call and not select.select([wire.connection], [], [], float(limit_s))[0]:
+        if how == "close":
+            wire.connection.close()
+        else:
+            TOO_IDLE.add(wire)
+
+
 def answer_version(wire: Wire, request: Request, value: str) -> None:
     """Negotiate what is given, as JSON; ``none`` leaves the field out."""
     if request.name != "initialize":
@@ -509,6 +532,7 @@ MODES: dict[str, Callable[..., None]] = {
     "forget": forget_session,
     "close-idle": close_after_answer,
     "reset": reset_in_call,
+    "idle-limit": limit_idleness,
     "version": answer_version,
     "redirect": redirect,
     "status": refuse,

@@ -228,10 +228,27 @@ def test_a_reset_costs_one_call_and_the_request_is_not_sent_again(http: Http, wh
     """C40: the tool may have run."""
     ended = http("reset", where, calls=4)
     assert ended.outcomes == [OK, LOST, OK, OK]
-    assert counts(ended) == {"refused": 1}
-    text = ended.notices["refused"].text
+    assert counts(ended) == {"connection_reset": 1}
+    text = ended.notices["connection_reset"].text
     assert f"the server closed the connection {BROKEN_OFF[where]} (connection_reset)" in text
     assert ended.facts["connections"] == 2
+
+
+@pytest.mark.parametrize(
+    ("how", "second", "code", "least"),
+    [("close", OK, "connection_ended", 3), ("reset", LOST, "connection_reset", 2)],
+)
+def test_calls_slower_than_the_idle_limit_of_the_server_are_never_sent_twice(
+    http: Http, how: str, second: Outcome, code: str, least: int
+) -> None:
+    """C40: an end seen in time is told, one that meets the request costs the call and is counted.
+
+    The faulty server refuses a request that comes twice, so a silent retry would show.
+    """
+    ended = http("idle-limit", 0.02, how, calls=4, pause_s=0.4)
+    assert ended.outcomes == [OK, second, OK, second]
+    assert counts(ended).keys() == {code}
+    assert counts(ended)[code] >= least
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18"])
