@@ -127,6 +127,11 @@ def cli() -> None:
 @click.option("--marks", is_flag=True, help="With --command: also measure what the marks cost.")
 @click.option("--strict", is_flag=True, help="Text on the server's stdout fails the session.")
 @click.option(
+    "--probe-version",
+    is_flag=True,
+    help="Also ask each server, apart, for a revision that never was (thin client, handshake).",
+)
+@click.option(
     "--only", multiple=True, metavar="FIELD=VALUE,…", help="Only the cells of the suite that fit."
 )
 @click.option("--command", metavar="COMMAND", help="Measure this server instead of a suite.")

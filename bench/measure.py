@@ -152,7 +152,10 @@ def _affinity(options: Options) -> str | None:
 def _job(suite: Suite, options: Options, slot: Slot) -> Job:
     cell = suite.cells[slot.cell]
     spec = replace(
-        suite.spec(cell), client_cpus=options.client_cpus, server_cpus=options.server_cpus
+        suite.spec(cell),
+        client_cpus=options.client_cpus,
+        server_cpus=options.server_cpus,
+        probe_version=suite.probe_version and slot.round == 1,  # a server answers always alike
     )
     return Job(slot, spec, cell.target.secrets)
 

@@ -32,6 +32,10 @@ CATALOGUE: Final[dict[str, str]] = {
     "page_limit": "pagination has no end: stopped after {pages} pages",
     "no_tools_capability": "the server lists tools but did not declare the tools capability",
     "tool_not_listed": "the tool {tool} is not among the {count} listed tools",
+    "echoes_unknown_version": (
+        "echoes unknown version: asked once for revision {asked}, which never was, "
+        "the server agreed"
+    ),
     "boot_not_seen": "the first read of stdin could not be seen; boot is inside {phase}",
     "marks_incomplete": "{count} of {of} calls have no complete set of marks",
     "closed_by_term": "the server did not leave when its stdin was closed; it needed TERM",

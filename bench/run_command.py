@@ -138,7 +138,7 @@ def _sized(suite: Suite, flags: Mapping[str, Any]) -> Suite:
     ):
         if flags[option] is not None:
             changes[name] = flags[option]
-    suite = replace(suite, **changes, strict=flags["strict"])
+    suite = replace(suite, **changes, strict=flags["strict"], probe_version=flags["probe_version"])
     if flags["no_marks"]:
         suite = suites.without_marks(suite)
     return suites.checked(suite, "options")

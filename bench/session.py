@@ -12,7 +12,7 @@ import tempfile
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bench import marks
@@ -27,7 +27,8 @@ from bench.probes import marks as mark_probe
 from bench.probes.schedstat import Scheduled, read_group
 from bench.progress import Progress
 from bench.protocol.mcp import NegotiationError
-from bench.spec import SessionSpec
+from bench.protocol.revisions import UNKNOWN_REVISION, Era, era
+from bench.spec import MCP_TRANSPORTS, SessionSpec
 from bench.transports.diagnosis import describe_exit
 
 
@@ -59,6 +60,8 @@ def run(spec: SessionSpec, progress: Progress, trace_fd: int | None = None) -> R
         try:
             with _named_failures(peer, record, progress):
                 _run(context, peer, record)
+            if spec.probe_version:
+                _probe_version(context)
         finally:
             watch.stop()
             peer.destroy()
@@ -102,6 +105,28 @@ def _run(context: Context, peer: Peer, record: Record) -> None:
     elif ending.exit_code and ending.expected == "stdin":
         record.notices.add("exit_code", how=describe_exit(ending.exit_code))
     context.progress.step("done")
+
+
+def _probe_version(context: Context) -> None:
+    """Ask for a revision that never was, in a session of its own; note a server that agrees."""
+    spec = replace(context.spec, revision=UNKNOWN_REVISION)
+    handshake = era(context.spec.revision) is Era.HANDSHAKE
+    if spec.client != "raw" or spec.transport not in MCP_TRANSPORTS or not handshake:
+        return
+    folder = context.folder / "version"
+    folder.mkdir()
+    apart = replace(context, spec=spec, notices=Notices(), folder=folder)
+    peer = make_peer(apart, _environment(spec, None), None)
+    try:
+        peer.open()
+    except NegotiationError as error:
+        if error.answered == UNKNOWN_REVISION:
+            context.notices.add("echoes_unknown_version", asked=UNKNOWN_REVISION)
+    except _ENDINGS:
+        pass  # it refuses in another way, which is its right
+    finally:
+        peer.destroy()
+        context.progress.step("done")
 
 
 def _call(spec: SessionSpec, peer: Peer, record: Record, progress: Progress) -> None:

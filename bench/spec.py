@@ -32,6 +32,7 @@ class SessionSpec:
     says what each call opens anew: ``nothing``, the ``connection`` or the ``session``.
     ``capabilities`` are those that the client declares; ``answer_input`` answers
     ``input_required`` instead of taking it for the end of a call.
+    ``probe_version`` asks for an unknown revision once the session is over, in one of its own.
     ``pause_s`` goes by between two exchanges, outside every clock.
     ``env`` is the whole environment of the server. ``client_cpus`` and ``server_cpus`` pin the
     two sides; empty means no pinning.
@@ -57,6 +58,7 @@ class SessionSpec:
     pause_s: float = 0.0
     marks: bool = False
     strict: bool = False
+    probe_version: bool = False
     timeout_s: float = DEFAULT_TIMEOUT_S
     close_grace_s: float = DEFAULT_CLOSE_GRACE_S
     limit_bytes: int = 64 * 1024 * 1024

@@ -155,6 +155,7 @@ class Suite:
     timeout_s: float = DEFAULT_TIMEOUT_S
     close_grace_s: float = DEFAULT_CLOSE_GRACE_S
     strict: bool = False
+    probe_version: bool = False
     description: str = ""
 
     def spec(self, cell: Cell) -> SessionSpec:
@@ -180,6 +181,7 @@ class Suite:
             pause_s=self.pause_s,
             marks=cell.marks,
             strict=self.strict,
+            probe_version=self.probe_version,
             timeout_s=self.timeout_s,
             close_grace_s=self.close_grace_s,
         )

@@ -25,7 +25,7 @@ from bench.protocol.jsonrpc import (
     encode,
     notification,
 )
-from bench.protocol.revisions import REVISIONS, Era, Revision
+from bench.protocol.revisions import OFFERS, REVISIONS, Era, Revision
 
 CLIENT_INFO = {"name": "mcp-latency", "version": __version__}
 META = "io.modelcontextprotocol/"
@@ -65,7 +65,11 @@ ALLOWED: dict[State, frozenset[str]] = {
 
 
 class NegotiationError(Exception):
-    """The answer to initialize (or discover) leaves no revision that both sides speak."""
+    """The answer to initialize leaves no revision that both sides speak; it was ``answered``."""
+
+    def __init__(self, text: str, answered: object = None) -> None:
+        super().__init__(text)
+        self.answered = answered
 
 
 class Connection:
@@ -78,7 +82,7 @@ class Connection:
 
     def __init__(self, revision: str, capabilities: Iterable[str] = ()) -> None:
         self.declared: dict[str, Any] = {name: {} for name in capabilities}
-        self.offered: Revision = REVISIONS[revision]
+        self.offered: Revision = OFFERS[revision]
         self.agreed: Revision | None = None
         self.state = State.NEW
         self.server_info: dict[str, Any] = {}
@@ -129,7 +133,8 @@ class Connection:
             self.state = State.REFUSED
             raise NegotiationError(
                 f"asked for revision {self.offered.date}, the server answered {version!r}, "
-                f"which this client does not speak after initialize"
+                f"which this client does not speak after initialize",
+                version,
             )
         self.agreed = known
         self.server_info = _object(result.get("serverInfo"))

@@ -32,6 +32,10 @@ REVISIONS = {
         Revision("2026-07-28", Era.STATELESS),
     )
 }
+UNKNOWN_REVISION = "1900-01-01"
+"""Never a revision: who agrees to it repeats whatever is asked for."""
+OFFERS = REVISIONS | {UNKNOWN_REVISION: Revision(UNKNOWN_REVISION, Era.HANDSHAKE)}
+"""What may be asked for; only what is in :data:`REVISIONS` can be agreed on."""
 DEFAULT_REVISION = "2025-11-25"
 STATELESS_REVISION = "2026-07-28"
 AUTO = "auto"
@@ -40,4 +44,4 @@ AUTO = "auto"
 
 def era(revision: str) -> Era:
     """Return how a connection of this revision opens; ``auto`` opens with the stateless probe."""
-    return Era.STATELESS if revision == AUTO else REVISIONS[revision].era
+    return Era.STATELESS if revision == AUTO else OFFERS[revision].era

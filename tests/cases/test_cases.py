@@ -272,6 +272,13 @@ def test_a_request_of_the_server_is_refused_at_once(session: Session) -> None:
     assert ended.notices["server_request"].count == 3
 
 
+def test_a_run_tells_which_server_agrees_to_any_version(cli: Cli) -> None:
+    """C44: asked in a session apart."""
+    done = cli.run(*cli.measure("good", options="--probe-version"))
+    assert done.returncode == 0, done.stderr
+    assert "echoes unknown version: asked once for revision 1900-01-01" in done.stdout
+
+
 def test_one_run_over_all_troubles_keeps_what_worked_and_names_what_did_not(
     cli: Cli, faulty: tuple[str, ...]
 ) -> None:

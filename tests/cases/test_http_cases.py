@@ -38,13 +38,14 @@ def http(session: Session, alive: Alive) -> Iterator[Http]:
         *arguments: str | int,
         url: str = "http://127.0.0.1:{port}/mcp",
         port: str = "{port}",
+        servers: int = 1,
         **changes: Any,
     ) -> Ended:
         nonlocal started
         argv = (sys.executable, "-S", str(SERVER), port, mode, *map(str, arguments))
         values: dict[str, Any] = {"argv": argv, "transport": "http", "url": url, "timeout_s": 10}
         ended = session(env=alive.env, **{**values, **changes})
-        started += 1
+        started += servers
         assert alive.all_gone(started)
         return ended
 
@@ -266,6 +267,18 @@ def test_a_version_that_nobody_speaks_ends_the_session(http: Http, version: str)
     assert (phase, cause) == ("initialize", "protocol_error")
     shown = version.replace('"', "'").replace("none", "None")
     assert f"asked for revision 2025-11-25, the server answered {shown}" in text
+
+
+ECHO = ("good",)
+COUNTER_OFFER = ("version", '"2025-06-18"')
+
+
+@pytest.mark.parametrize("mode", [ECHO, COUNTER_OFFER, ("probe", "old")])
+def test_a_server_that_agrees_to_any_version_is_told_so(http: Http, mode: tuple[str, ...]) -> None:
+    """C44: asked apart, so that nothing of it is timed."""
+    ended = http(*mode, calls=2, probe_version=True, servers=2)
+    assert ended.outcomes == [OK, OK]
+    assert counts(ended) == ({} if mode is COUNTER_OFFER else {"echoes_unknown_version": 1})
 
 
 @pytest.mark.parametrize("status", [301, 307])
