@@ -10,16 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bench import stats
 from bench.phases import Phase
-from bench.results import CellResult, Nanoseconds, Result, Session
+from bench.results import CellResult, Nanoseconds, Result
 from bench.spec import LISTENING
 from bench.stats import Estimate
 
 _BELOW_MCP = ("inproc", "pipe")
-DELAYED_ACK_NS = (38_000_000, 46_000_000)
 
 
 @dataclass(frozen=True)
@@ -146,7 +144,7 @@ def close(cell: CellResult) -> Estimate | None:
 
 def call_phases(cell: CellResult) -> Breakdown | None:
     """Return the mean phases of the calls that have all phases of the cell, or None."""
-    kept = _with_all_phases(cell)
+    kept = cell.with_all_phases()
     if not kept:
         return None
     parts = {
@@ -278,23 +276,6 @@ def change_costs(result: Result) -> list[ChangeCost]:
     return costs
 
 
-def acknowledged_late(cell: CellResult) -> bool:
-    """Whether even the quickest call waits as long as a delayed acknowledgement of TCP takes.
-
-    Linux delays it by 40 ms; a server that writes head and body apart, without TCP_NODELAY, then
-    waits for it in every call (cpython issue 108736).
-    """
-    if cell.transport not in LISTENING or cell.fields.get("socket") == "unix" or not cell.n_calls:
-        return False
-    outside = [
-        session.total_ns - np.maximum(session.calls.get(Phase.HANDLER, np.zeros(1, np.int64)), 0)
-        for session in cell.sessions
-        if len(session.gap_ns)
-    ]
-    quickest_ns = float(np.quantile(np.concatenate(outside), 0.1))
-    return DELAYED_ACK_NS[0] <= quickest_ns <= DELAYED_ACK_NS[1]
-
-
 def _merged(cells: Sequence[CellResult]) -> CellResult:
     first = cells[0]
     return CellResult(
@@ -316,22 +297,12 @@ def _once(values: Sequence[int | None]) -> Estimate | None:
     return stats.mean(present) if present else None
 
 
-def _with_all_phases(cell: CellResult) -> list[tuple[Session, NDArray[np.bool_]]]:
-    """Return the sessions with calls that have all phases of the cell, and those calls."""
-    marked = cell.marked
-    pairs = [
-        (session, session.complete() if marked else np.ones(len(session.gap_ns), dtype=bool))
-        for session in cell.sessions
-    ]
-    return [(session, rows) for session, rows in pairs if rows.any()]
-
-
 def _boundary(cell: CellResult) -> Estimate:
     """Return total − handler, per call (law 2): signed, never clamped."""
     return stats.mean(
         [
             session.total_ns[rows] - session.calls[Phase.HANDLER][rows]
-            for session, rows in _with_all_phases(cell)
+            for session, rows in cell.with_all_phases()
         ],
         signed=True,
     )

@@ -170,6 +170,15 @@ class CellResult:
             if len(session.gap_ns)
         ]
 
+    def with_all_phases(self) -> list[tuple[Session, NDArray[np.bool_]]]:
+        """Return the sessions with calls that have all phases of the cell, and those calls."""
+        marked = self.marked
+        pairs = [
+            (session, session.complete() if marked else np.ones(len(session.gap_ns), dtype=bool))
+            for session in self.sessions
+        ]
+        return [(session, rows) for session, rows in pairs if rows.any()]
+
     def phase(self, phase: Phase) -> list[Nanoseconds]:
         """Return one phase of the calls, one array per session, calls without it left out."""
         columns = [session.calls[phase] for session in self.sessions if phase in session.calls]

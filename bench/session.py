@@ -139,7 +139,9 @@ def _call(spec: SessionSpec, peer: Peer, record: Record, progress: Progress) -> 
     wall_ns, used_ns = now_ns(), cpu_ns()
     for done, kind in enumerate(kinds(spec), start=1):
         if spec.pause_s and done > 1:
+            paused_ns = now_ns()
             peer.pause(spec.pause_s)
+            wall_ns += now_ns() - paused_ns
         rows.extend(exchange(kind).row())
         progress.exchanges(done)
     record.facts["exchanges"] = len(rows) // WIDTH

@@ -19,6 +19,8 @@ MCP_TRANSPORTS = ("stdio", "http", "sse", "memory")
 """The ones that carry the protocol; the others stand beside them for comparison."""
 LISTENING = ("http", "sse", "rest", "grpc")
 """The ones whose server is reached at a URL, and may be running before the session begins."""
+ONE_PROCESS = ("inproc", "memory")
+"""The ones whose server is in the process of the client."""
 MAX_PROBES = 20
 CALLS_PER_PROBE = 5
 

@@ -56,6 +56,37 @@ def make_session(
     )
 
 
+def session_of(
+    totals_ns: Nanoseconds,
+    round_: int = 1,
+    *,
+    handler_ns: int | None = None,
+    facts: Mapping[str, int | float | str] | None = None,
+) -> Session:
+    """Return a session whose calls take these totals: all of it server, or some of it handler."""
+    ones = np.ones(len(totals_ns), dtype=np.int64)
+    calls = {Phase.ENCODE: ones, Phase.SERVER: totals_ns - 2, Phase.DECODE: ones}
+    if handler_ns is not None:
+        calls |= dict.fromkeys((Phase.REQUEST, Phase.DISPATCH, Phase.REPLY), ones)
+        calls |= {
+            Phase.HANDLER: handler_ns * ones,
+            Phase.RESPONSE: totals_ns - 2 - 3 - handler_ns,
+        }
+    return Session(
+        round=round_,
+        position=round_,
+        setup=STDIO_SETUP,
+        first_call_ns=None,
+        close_ns=None,
+        calls=calls,
+        gap_ns=ones,
+        protocol_probe_ns=np.empty(0, np.int64),
+        dispatch_probe_ns=np.empty(0, np.int64),
+        outcomes={"ok": len(totals_ns)},
+        facts=facts or {},
+    )
+
+
 MEANS_NS = (1_000, 20_000, 15_000, 2_000, 8_000, 30_000, 9_000)
 
 

@@ -34,6 +34,15 @@ FORBIDDEN = {
     "matching.py": {"os", "time", "numpy", "bench.storage", "bench.runner"},
     "comparison.py": {"os", "time", "numpy", "matplotlib", "bench.storage", "bench.runner"},
     "breakdown.py": {"os", "time", "matplotlib", "bench.storage", "bench.runner"},
+    "detect.py": {
+        "os", "time", "scipy", "matplotlib", "bench.results", "bench.phases", "bench.breakdown",
+        "bench.checks", "bench.render",
+    },
+    "checks.py": {
+        "os", "time", "scipy", "matplotlib", "bench.breakdown", "bench.storage", "bench.runner",
+        "bench.session", "bench.render.report", "bench.render.tables", "bench.render.formats",
+    },
+    "tail.py": {"os", "time", "matplotlib", "bench.render", "bench.storage", "bench.runner"},
     "render": {"matplotlib", "bench.runner", "bench.session", "bench.storage"},
     "charts": {"bench.runner", "bench.session", "bench.storage"},
     "runner.py": {"numpy", "bench.results", "bench.stats", "bench.storage"},

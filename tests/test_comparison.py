@@ -7,7 +7,6 @@ from matplotlib.figure import Figure
 
 from bench import breakdown, charts
 from bench.breakdown import CostLine
-from bench.render.report import findings
 from bench.render.tables import comparison_table
 from bench.results import CellResult, Result
 from tests.make_results import make_cell, make_result, make_session
@@ -106,12 +105,3 @@ def test_what_a_library_adds_is_paired_with_the_thin_client() -> None:
     (cost,) = breakdown.change_costs(make_result(thin, heavy))
     assert (cost.cell, cost.change) == (name, "sdk-client")
     assert cost.cost.value == pytest.approx(3 * cost.without.value, rel=0.2)
-
-
-@pytest.mark.parametrize(("scale", "late"), [(500.0, True), (50.0, False), (5000.0, False)])
-def test_the_signature_of_a_delayed_acknowledgement_is_named(scale: float, late: bool) -> None:
-    session = make_session(1, scale=scale, calls=100)
-    cell = make_cell("minimal", "noop", [session], transport="http")
-    assert breakdown.acknowledged_late(cell) is late
-    assert any("delayed acknowledgement" in line for line in findings(make_result(cell))) is late
-    assert not breakdown.acknowledged_late(make_cell("minimal", "noop", [session]))

@@ -32,6 +32,11 @@ def test_every_client_waits_between_exchanges_and_outside_the_clock(
     assert (gap_ns >= PAUSE_S * 1e9).all()
 
 
+def test_a_pause_is_no_time_of_the_calls(session: Session) -> None:
+    ended = session(calls=3, warmups=1, pause_s=PAUSE_S, **PEERS["in-process"])
+    assert session_of(ended.entry).facts["calls_wall_ns"] < 3 * PAUSE_S * 1e9
+
+
 def test_a_suite_and_a_flag_give_the_pause_and_the_result_tells_it(cli: Cli) -> None:
     suite = parse_suite('pause_s = 1.5\n[[cell]]\nserver = "minimal"\n', "s.toml", "s")
     assert suite.spec(suite.cells[0]).pause_s == 1.5

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bench import breakdown
+from bench import checks
+from bench.checks import Finding
 from bench.render import formats
 from bench.render.tables import Table
 from bench.render.units import duration
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _WIDTH_OF_A_FILE = 400
+_CELLS_NAMED = 4
 
 
 def make_console() -> Console:
@@ -38,7 +41,10 @@ def print_report(result: Result, tables: Sequence[Table]) -> None:
 
 
 def findings(result: Result) -> list[str]:
-    """Return what was noticed, one line per cell and finding, with the number of sessions."""
+    """Return what was noticed, one line per cell and finding, and one per check that failed.
+
+    Notices say in how many sessions.
+    """
     lines = []
     for cell in result.cells:
         counts: dict[str, int] = {}
@@ -50,13 +56,28 @@ def findings(result: Result) -> list[str]:
             f"note: {cell.name}: {text} (in {count} of {total} sessions)"
             for text, count in counts.items()
         ]
-        if breakdown.acknowledged_late(cell):
-            lines.append(
-                f"note: {cell.name}: even the quickest calls take about 40 ms, the signature of a "
-                "delayed acknowledgement: the server writes head and body apart without "
-                "TCP_NODELAY. It is the transport's, not the handler's"
-            )
+    return lines + _check_lines(result)
+
+
+def _check_lines(result: Result) -> list[str]:
+    """Return what the checks found, one line per check: its worst cell, and where else."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in checks.findings(result):
+        groups.setdefault(finding.code, []).append(finding)
+    lines = []
+    for found in groups.values():
+        worst = max(found, key=lambda finding: next(iter(finding.facts.values())))
+        others = [finding.cell for finding in found if finding is not worst]
+        lines.append(f"check: {worst.cell}: {worst.sentence}{_likewise(others)}")
     return lines
+
+
+def _likewise(cells: Sequence[str]) -> str:
+    if not cells:
+        return ""
+    named, rest = ", ".join(cells[:_CELLS_NAMED]), len(cells) - _CELLS_NAMED
+    more = f" and {rest} more" if rest > 0 else ""
+    return f" (the worst of {len(cells) + 1} cells; also {named}{more})"
 
 
 def provenance(result: Result) -> list[str]:
@@ -111,4 +132,5 @@ def as_fields(result: Result) -> dict[str, Any]:
             for cell in result.cells
         ],
         "notices": findings(result),
+        "checks": [asdict(finding) for finding in checks.findings(result)],
     }

@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import bench
-from bench.breakdown import DELAYED_ACK_NS, calls
+from bench.breakdown import calls
+from bench.checks import DELAYED_ACK_NS, findings
 from bench.phases import Phase
 
 if TYPE_CHECKING:
@@ -42,10 +43,11 @@ def test_the_time_of_a_delayed_acknowledgement_is_told_and_is_not_the_handlers(c
     (cli.folder / "writes.toml").write_text(text)
     done = cli.run("run", "writes.toml", "-o", "out.json")
     assert done.returncode == 0, done.stderr
-    shown = cli.run("show", "out.json").stdout.splitlines()
-    noted = [line.split(":")[1].strip() for line in shown if NOTE in line]
-    assert noted == ["http/late/probe", "http/unmarked/probe/no-marks"]
-    late, unmarked, prompt = bench.load(cli.folder / "out.json").cells
+    result = bench.load(cli.folder / "out.json")
+    found = [finding.cell for finding in findings(result) if finding.code == "delayed_ack"]
+    assert found == ["http/late/probe", "http/unmarked/probe/no-marks"]
+    assert NOTE in cli.run("show", "out.json").stdout
+    late, unmarked, prompt = result.cells
     (session,) = late.sessions
     assert np.median(session.calls[Phase.RESPONSE]) > DELAYED_ACK_NS[0] / 2
     assert np.median(session.calls[Phase.HANDLER]) < DELAYED_ACK_NS[0] / 10
