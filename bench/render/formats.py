@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 
 MISSING = "–"
 _INTERVAL_KEYS = frozenset(
-    {"setup_ns", "p50_ns", "mean_ns", "boundary_ns", "increment_ns", "cost_ns", "difference_ns"}
+    {
+        "setup_ns",
+        "p50_ns",
+        "mean_ns",
+        "boundary_ns",
+        "increment_ns",
+        "cost_ns",
+        "difference_ns",
+        "excess_ns",
+    }
 )
 """Where the interval is printed beside the value; the other columns would not fit."""
 

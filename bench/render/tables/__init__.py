@@ -9,6 +9,7 @@ from bench.render.tables.increments import changes_table, ladder_table, marking_
 from bench.render.tables.setup import setup_table
 from bench.render.tables.side_by_side import comparison_table
 from bench.render.tables.table import Table, Value
+from bench.render.tables.tail import tail_table
 from bench.render.tables.traffic import (
     messages_table,
     outcomes_table,
@@ -25,6 +26,7 @@ def all_tables(result: Result) -> list[Table]:
         setup_table,
         calls_table,
         phases_table,
+        tail_table,
         ladder_table,
         changes_table,
         marking_table,
@@ -51,4 +53,5 @@ __all__ = [
     "server_requests_table",
     "server_table",
     "setup_table",
+    "tail_table",
 ]

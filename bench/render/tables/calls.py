@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from bench import breakdown
 from bench.phases import CALL, Phase
 from bench.render.tables.table import Table, Value
@@ -66,12 +68,15 @@ def phases_table(result: Result) -> Table:
         row: dict[str, Value] = {"cell": cell.name}
         row |= {f"{phase}_ns": estimate for phase, estimate in phases.parts.items()}
         rows.append({**row, "total_ns": phases.total})
-    found = {phase for cell in result.cells for phase in cell.call_phases}
-    shown = [
-        phase for phase in (Phase.REOPEN, *CALL[:-1], Phase.SERVER, CALL[-1]) if phase in found
-    ]
+    shown = shown_phases({phase for cell in result.cells for phase in cell.call_phases})
     columns = {"cell": "cell", **{f"{phase}_ns": phase.value for phase in shown}}
     notes = ("Means, which add up: the phases of a row sum to its total.",)
     return Table(
         "phases", "Where a call goes (mean)", {**columns, "total_ns": "total"}, rows, notes
     )
+
+
+def shown_phases(found: Collection[Phase]) -> list[Phase]:
+    """Return the phases of a call that a table has columns for, in causal order."""
+    order = (Phase.REOPEN, *CALL[:-1], Phase.SERVER, CALL[-1])
+    return [phase for phase in order if phase in found]
