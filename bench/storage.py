@@ -108,12 +108,13 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
     ]
     suite = {"version": PYPERF_VERSION, "metadata": _common(result), "benchmarks": benchmarks}
     try:
-        _write_in_place_of(target, msgspec.json.encode(suite))
+        write_in_place_of(target, msgspec.json.encode(suite))
     except OSError as error:
         raise ResultFileError(f"{target}: cannot be written: {error.strerror}") from None
 
 
-def _write_in_place_of(target: Path, data: bytes) -> None:
+def write_in_place_of(target: Path, data: bytes) -> None:
+    """Write a file beside its target, then move it there in one step. Raises OSError."""
     if target.suffix == ".gz":
         data = gzip.compress(data, COMPRESSION, mtime=0)
     fd, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")

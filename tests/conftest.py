@@ -35,6 +35,15 @@ def faulty_command(mode: str, *arguments: str | int) -> tuple[str, ...]:
     return (sys.executable, "-S", str(FAULTY_SERVER), mode, *map(str, arguments))
 
 
+@pytest.fixture(autouse=True, scope="session")
+def state_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keep what runs remember of this machine away from the home of whoever runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("state")
+        patch.setenv("XDG_STATE_HOME", str(folder))
+        yield folder
+
+
 @dataclass
 class Ended:
     """A session that has ended, as the runner hands it on."""
