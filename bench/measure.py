@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from bench import environment, storage
+from bench.adaptive import Ending, Goal, Width, ending, is_look, widths
 from bench.errors import ResultFileError
 from bench.journal import SUFFIX, Journal, SessionEntry
-from bench.plan import Slot, make_plan
+from bench.plan import Slot, make_plan, rounds
 from bench.records import result_of
 from bench.redact import redact_tree
 from bench.results import Result
@@ -25,12 +27,20 @@ BYTES_PER_CALL = 160
 """A generous guess of what one call takes in the journal, for the check of free space."""
 
 
+OnSession = Callable[[Slot, SessionEntry], None]
+OnLook = Callable[[Sequence[Width]], None]
+
+
 @dataclass(frozen=True)
 class Options:
-    """How a run is made, beside its suite."""
+    """How a run is made, beside its suite.
+
+    With a ``goal`` the suite's number of sessions is not planned: the goal says when to end.
+    """
 
     seed: int
     command: str
+    goal: Goal | None = None
     client_cpus: tuple[int, ...] = ()
     server_cpus: tuple[int, ...] = ()
     trace_fd: int | None = None
@@ -62,7 +72,7 @@ def check_output(path: Path, suite: Suite, *, force: bool) -> None:
 
 def plan_of(suite: Suite, seed: int) -> tuple[Slot, ...]:
     """Return the order of execution."""
-    return make_plan(len(suite.cells), suite.sessions, seed)
+    return make_plan(len(suite.cells), suite.sessions, seed, suite.order)
 
 
 def measure(
@@ -70,32 +80,68 @@ def measure(
     options: Options,
     path: Path,
     on_progress: OnProgress,
-    on_session: Callable[[Slot, SessionEntry], None],
+    on_session: OnSession,
+    on_look: OnLook = lambda _known: None,
 ) -> tuple[Result, bool]:
     """Run a suite and keep its result in ``path``; return it and whether it was cut short.
 
     Every finished session is in the journal at once and in the result at the end, also after
     Ctrl-C. The journal stays behind where the result could not be written.
     """
-    plan = plan_of(suite, options.seed)
     runner = Runner(on_progress, options.trace_fd)
-    entries: list[SessionEntry] = []
-    interrupted = False
     with _journal(path, suite, options, runner) as (journal, description):
+        course = _Course(suite, options, description, on_look)
         try:
-            for entry in runner.run([_job(suite, options, slot) for slot in plan]):
-                entries.append(entry)
+            for entry in runner.run(_job(suite, options, slot) for slot in course.slots()):
+                course.entries.append(entry)
                 journal.append(entry)
                 on_session(entry.slot, entry)
         except Interrupted:
-            interrupted = True
             # What is left is to save the result: a second Ctrl-C must not cut that short.
             ignore_stop_signals()
-        result = result_of(description, entries)
+        result = course.result()
         if any(cell.sessions for cell in result.cells):
             storage.save(result, path)
         journal.discard()
-    return result, interrupted
+    return result, course.ending is Ending.INTERRUPTED
+
+
+class _Course:
+    """Which session comes next: as planned, or decided between rounds from what is known then."""
+
+    def __init__(
+        self, suite: Suite, options: Options, description: Mapping[str, Any], on_look: OnLook
+    ) -> None:
+        self.entries: list[SessionEntry] = []
+        self.ending = Ending.INTERRUPTED
+        self._suite, self._options = suite, options
+        self._description, self._on_look = description, on_look
+
+    def slots(self) -> Iterator[Slot]:
+        """Yield the slots to run; what came of those before is expected in ``entries``."""
+        goal, seed = self._options.goal, self._options.seed
+        if goal is None:
+            yield from plan_of(self._suite, seed)
+            self.ending = Ending.PLANNED
+            return
+        started_s = time.monotonic()
+        for done, block in enumerate(rounds(len(self._suite.cells), seed)):
+            known = self._look(goal) if done and is_look(done) else None
+            why = ending(goal, done, time.monotonic() - started_s, known)
+            if why is not None:
+                self.ending = why
+                return
+            yield from block
+
+    def result(self) -> Result:
+        """Return what the run has given so far."""
+        run = {**self._description["run"], "ended": self.ending.value}
+        return result_of({**self._description, "run": run}, self.entries)
+
+    def _look(self, goal: Goal) -> list[Width]:
+        known = widths(self.result().cells, goal)
+        self._on_look(known)
+        return known
 
 
 @contextmanager
@@ -111,8 +157,7 @@ def _journal(
 
 
 def describe(suite: Suite, options: Options, overheads: Mapping[str, int]) -> dict[str, Any]:
-    """Return what a run is: its cells, its plan and seed, and where it is made."""
-    plan = plan_of(suite, options.seed)
+    """Return what a run is: its cells, how its order comes about, and where it is made."""
     return {
         "cells": [
             {"name": cell.name, **cell.fields(), "arguments": _shown(cell)} for cell in suite.cells
@@ -123,15 +168,29 @@ def describe(suite: Suite, options: Options, overheads: Mapping[str, int]) -> di
             "command": options.command,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "seed": options.seed,
-            "sessions": suite.sessions,
             "calls": suite.calls,
             "warmups": suite.warmups,
             "pause_s": suite.pause_s,
             "timeout_s": suite.timeout_s,
             "affinity": _affinity(options),
-            "order": [slot.cell for slot in plan],
+            "order_of_sessions": suite.order,
+            "design": suite.design,
+            "names": list(suite.names),
+            "ended": Ending.KILLED.value,
+            **_goal(options.goal),
         },
         "environment": environment.collect(overheads),
+    }
+
+
+def _goal(goal: Goal | None) -> dict[str, Any]:
+    if goal is None:
+        return {}
+    return {
+        "precision": goal.precision,
+        "precision_of": goal.of,
+        "budget_s": goal.budget_s,
+        "least_sessions": goal.least_sessions,
     }
 
 
@@ -171,4 +230,4 @@ def parse_arguments(text: str) -> dict[str, Any]:
     return value
 
 
-__all__ = ["Options", "Sequence", "check_output", "describe", "measure", "plan_of"]
+__all__ = ["Options", "check_output", "describe", "measure", "plan_of"]

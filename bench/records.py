@@ -55,7 +55,15 @@ def result_of(description: Mapping[str, Any], entries: Sequence[SessionEntry]) -
                 ],
             )
         )
-    return Result(cells, description["run"], description["environment"])
+    return Result(cells, {**description["run"], **_course(entries)}, description["environment"])
+
+
+def _course(entries: Sequence[SessionEntry]) -> dict[str, Any]:
+    """Return what a run turned out to be: the cells in the order executed, rounds begun."""
+    return {
+        "order": [entry.slot.cell for entry in entries],
+        "sessions": max((entry.slot.round for entry in entries), default=0),
+    }
 
 
 def session_of(entry: SessionEntry, client: str = RAW) -> Session:

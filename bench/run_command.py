@@ -4,170 +4,63 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from bench import suite as suites
+from bench import noise_floor
+from bench.adaptive import Goal
 from bench.cli import FAILED, INTERRUPTED
-from bench.errors import BenchError, SuiteError
-from bench.measure import Options, check_output, measure, parse_arguments, plan_of
+from bench.errors import BenchError
+from bench.measure import Options, check_output, measure, plan_of
 from bench.prepare import certificates, with_tickets, without_missing
-from bench.protocol.revisions import AUTO, REVISIONS
 from bench.redact import redact
 from bench.render import report, tables
+from bench.render.course import goal_in_words
+from bench.render.units import share
 from bench.results import Result
+from bench.run_flags import cpus_of, goal_of, suite_of
 from bench.runner import Interrupted
 from bench.show_progress import make_progress
 from bench.storage import default_path
-from bench.suite import Suite
-from bench.suite_file import load_suite
-from bench.target import checked_headers, parse_pairs, reach
+from bench.suite import AA, Suite
 
 TRACE_VARIABLE = "MCP_LOG_LEVEL"
-DEFAULT_SUITE = "bill"
-_ONLY_WITH_COMMAND = (
-    "tool", "arguments", "name", "inherit_environ", "copy_env", "marks", "transport", "client",
-    "headers",
-)  # fmt: skip
 
 
 def run(name: str | None, output: Path | None, flags: Mapping[str, Any]) -> None:
     """Run a suite and print its report; ends the program with its exit code."""
-    suite = _sized(suites.only(_suite(name, flags), flags["only"]), flags)
+    suite = suite_of(name, flags)
+    goal = goal_of(flags, suite)
     suite, skipped = without_missing(suite)
     for line in skipped:
         click.echo(f"mcp-latency: {line}", err=True)
-    client_cpus, server_cpus = _affinity(flags["affinity"])
+    client_cpus, server_cpus = cpus_of(flags["affinity"])
     seed = random.SystemRandom().randrange(2**32) if flags["seed"] is None else flags["seed"]
     if flags["dry_run"]:
-        _print_plan(suite, seed)
+        _print_plan(suite, seed, goal)
         return
     path = output or default_path(suite.name)
     check_output(path, suite, force=flags["force"])
     suite = with_tickets(suite)
     with _trace(flags["trace"]) as trace_fd, certificates(suite) as suite:
-        options = Options(seed, _command_line(suite), client_cpus, server_cpus, trace_fd)
-        slots = plan_of(suite, seed)
-        with make_progress(suite, len(slots), quiet=flags["quiet"]) as progress:
+        command = _command_line(suite)
+        options = Options(seed, command, goal, client_cpus, server_cpus, trace_fd)
+        slots = len(plan_of(suite, seed)) if goal is None else None
+        with make_progress(suite, slots, quiet=flags["quiet"]) as progress:
             try:
                 result, interrupted = measure(
-                    suite, options, path, progress.update, progress.finished
+                    suite, options, path, progress.update, progress.finished, progress.looked
                 )
             except Interrupted:
                 click.echo("mcp-latency: interrupted before the first session", err=True)
                 raise click.exceptions.Exit(INTERRUPTED) from None
     _report(result, path, interrupted=interrupted)
-
-
-def _suite(name: str | None, flags: Mapping[str, Any]) -> Suite:
-    if flags["command"] is None and flags["url"] is None:
-        given = [
-            f"--{option.replace('_', '-')}" for option in _ONLY_WITH_COMMAND if flags.get(option)
-        ]
-        if given or flags["variables"]:
-            raise SuiteError(f"{', '.join(given) or '--env'} needs --command or --url")
-        suite = load_suite(name or DEFAULT_SUITE)
-        if flags["revision"]:
-            if flags["revision"] not in (*REVISIONS, AUTO):
-                raise SuiteError(
-                    f"--revision: no revision {flags['revision']!r}; "
-                    f"expected one of: {', '.join(REVISIONS)}, {AUTO}"
-                )
-            cells = tuple(replace(cell, revision=flags["revision"]) for cell in suite.cells)
-            suite = replace(suite, cells=cells)
-        return suite
-    if name is not None:
-        raise SuiteError(f"give either the suite {name!r} or --command or --url, not both")
-    return _ad_hoc(flags)
-
-
-def _ad_hoc(flags: Mapping[str, Any]) -> Suite:
-    if not flags["tool"]:
-        raise SuiteError("--command and --url need --tool, the name of the tool to call")
-    try:
-        arguments = parse_arguments(flags["arguments"]) if flags["arguments"] else {}
-    except ValueError as error:
-        raise SuiteError(f"--arguments: {error}") from None
-    inherited = [n.strip() for n in (flags["inherit_environ"] or "").split(",") if n.strip()]
-    if flags["copy_env"]:
-        inherited = list(os.environ)
-    target = replace(
-        reach(flags["command"], flags["url"], flags["name"]),
-        inherited=tuple(inherited),
-        passed=parse_pairs(flags["variables"], "--env"),
-        headers=checked_headers(parse_pairs(flags["headers"], "--header")),
-    )
-    transport = flags["transport"] or ("stdio" if flags["url"] is None else "http")
-    cell = suites.make_cell(
-        target,
-        flags["tool"],
-        arguments=arguments,
-        transport=transport,
-        client=flags["client"],
-        revision=flags["revision"],
-        wire=suites.Wire(reopen=flags["reopen"]),
-    )
-    cells = suites.with_unmarked_twins([cell]) if flags["marks"] else (cell,)
-    return Suite(target.name, cells)
-
-
-def _sized(suite: Suite, flags: Mapping[str, Any]) -> Suite:
-    """Apply the flags that change how much is measured; what is given by number wins."""
-    if flags["fast"] and flags["rigorous"]:
-        raise SuiteError("--fast and --rigorous exclude each other")
-    changes: dict[str, Any] = {}
-    if flags["fast"]:
-        changes = dict(zip(("sessions", "calls", "warmups"), suites.FAST, strict=True))
-    elif flags["rigorous"]:
-        changes = dict(zip(("sessions", "calls", "warmups"), suites.RIGOROUS, strict=True))
-    for option, name in (
-        ("sessions", "sessions"),
-        ("calls", "calls"),
-        ("warmups", "warmups"),
-        ("pause", "pause_s"),
-        ("timeout", "timeout_s"),
-        ("close_grace", "close_grace_s"),
-    ):
-        if flags[option] is not None:
-            changes[name] = flags[option]
-    suite = replace(suite, **changes, strict=flags["strict"], probe_version=flags["probe_version"])
-    if flags["no_marks"]:
-        suite = suites.without_marks(suite)
-    return suites.checked(suite, "options")
-
-
-def _affinity(text: str | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    if text is None:
-        return (), ()
-    if not hasattr(os, "sched_setaffinity"):
-        raise SuiteError("--affinity: this system cannot pin processes to CPUs")
-    client, colon, server = text.partition(":")
-    return _cpus(client), _cpus(server if colon else client)
-
-
-def _cpus(text: str) -> tuple[int, ...]:
-    available = os.sched_getaffinity(0)
-    cpus: set[int] = set()
-    for part in text.split(","):
-        numbers = part.split("-")
-        if len(numbers) > 2 or not all(re.fullmatch(r"[0-9]{1,6}", number) for number in numbers):
-            raise SuiteError(f"--affinity: {part!r} is no CPU; expected a list like 0,2 or 0-1")
-        first, last = int(numbers[0]), int(numbers[-1])
-        if first > last:
-            raise SuiteError(f"--affinity: {part!r} runs backwards; expected {last}-{first}")
-        cpus.update(range(first, last + 1))
-    if missing := sorted(cpus - available):
-        there = ", ".join(map(str, sorted(available)))
-        raise SuiteError(f"--affinity: no CPU {missing[0]} here; expected some of {there}")
-    return tuple(sorted(cpus))
 
 
 @contextmanager
@@ -199,12 +92,13 @@ def _command_line(suite: Suite) -> str:
     return redact(shlex.join(["mcp-latency", *words]))
 
 
-def _print_plan(suite: Suite, seed: int) -> None:
-    click.echo(
-        f"suite {suite.name}, seed {seed}: {len(suite.cells)} cells × {suite.sessions} sessions"
-    )
+def _print_plan(suite: Suite, seed: int, goal: Goal | None) -> None:
+    sessions = f"{suite.sessions} sessions" if goal is None else goal_in_words(goal)
+    click.echo(f"suite {suite.name}, seed {seed}: {len(suite.cells)} cells × {sessions}")
     for slot in plan_of(suite, seed):
         click.echo(f"{slot.position + 1:4d}  round {slot.round:3d}  {suite.cells[slot.cell].name}")
+    if goal is not None:
+        click.echo("and further rounds like these")
 
 
 def _report(result: Result, path: Path, *, interrupted: bool) -> None:
@@ -226,6 +120,20 @@ def _report(result: Result, path: Path, *, interrupted: bool) -> None:
         click.echo(f"mcp-latency: {name}: no call succeeded, so there are no statistics", err=True)
     if empty or result.failures:
         raise click.exceptions.Exit(FAILED)
+    if result.run["design"] == AA:
+        _keep_noise_floor(result)
+
+
+def _keep_noise_floor(result: Result) -> None:
+    floor = noise_floor.measured_in(result)
+    if floor is None:
+        click.echo("noise floor: not kept; it takes two sessions or more, interleaved", err=True)
+        return
+    path = noise_floor.remember(floor, result.environment)
+    for name, difference in floor.figures.items():
+        width = f"±{share(difference.half_width)}"
+        click.echo(f"noise floor: {name} differs by {share(difference.share)} ({width})")
+    click.echo(f"noise floor: kept in {path}")
 
 
 def _failures(result: Result) -> list[str]:

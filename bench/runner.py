@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -68,9 +68,11 @@ class Runner:
         self._on_progress = on_progress
         self._trace_fd = trace_fd
 
-    def run(self, jobs: Sequence[Job]) -> Iterator[SessionEntry]:
+    def run(self, jobs: Iterable[Job]) -> Iterator[SessionEntry]:
         """Yield one entry per job, finished or failed. Raises Interrupted on INT, TERM or HUP.
 
+        The next job is asked for when the entry before it has been taken: whoever makes the jobs
+        can decide by what came of them. :class:`Interrupted` is raised there as well.
         Nothing that a session started outlives it, however it ends.
         """
         _adopt_orphans()

@@ -296,7 +296,7 @@ def _reached(
     return low
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _session_draws(n: int, stream: int) -> NDArray[np.int64]:
     """Return how often each of ``n`` sessions is in each resample; the same for every figure."""
     draw = np.random.default_rng((SEED, stream)).multinomial(n, [1 / n] * n, size=RESAMPLES)

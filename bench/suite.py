@@ -12,6 +12,7 @@ from typing import Any
 
 from bench.arms import ARMS
 from bench.errors import SuiteError
+from bench.plan import INTERLEAVED
 from bench.protocol.revisions import AUTO, DEFAULT_REVISION, REVISIONS, Era, era
 from bench.spec import (
     DEFAULT_CLOSE_GRACE_S,
@@ -36,6 +37,8 @@ OWN_CLIENTS = {"inproc": "direct", "memory": "sdk"}
 LIBRARY_REVISIONS = frozenset({DEFAULT_REVISION, "2026-07-28", AUTO})
 """What client libraries can be told to offer."""
 REOPEN = ("nothing", "connection", "session")
+SUITE, AB, AA = "suite", "ab", "aa"
+"""What a run is for; see :class:`Suite`."""
 
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "search_tickets": {"query": "refund", "status": "open", "limit": 10},
@@ -144,7 +147,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Suite:
-    """Cells, and how often each is measured."""
+    """Cells, and how often each is measured.
+
+    ``order`` is one of :data:`~bench.plan.ORDERS`. ``design`` says what the cells are for: a
+    ``suite``, two targets to be compared (``ab``), or one target under two names (``aa``);
+    ``names`` are then the names of the two.
+    """
 
     name: str
     cells: tuple[Cell, ...]
@@ -157,6 +165,9 @@ class Suite:
     strict: bool = False
     probe_version: bool = False
     description: str = ""
+    order: str = INTERLEAVED
+    design: str = SUITE
+    names: tuple[str, ...] = ()
 
     def spec(self, cell: Cell) -> SessionSpec:
         """Return what a worker is told to do for one session of ``cell``."""

@@ -33,6 +33,9 @@ FORBIDDEN = {
     "subjects.py": {"os", "time", "bench.storage", "bench.runner", "bench.breakdown"},
     "matching.py": {"os", "time", "numpy", "bench.storage", "bench.runner"},
     "comparison.py": {"os", "time", "numpy", "matplotlib", "bench.storage", "bench.runner"},
+    "adaptive.py": {"os", "time", "numpy", "bench.storage", "bench.runner", "bench.measure"},
+    "noise_floor.py": {"time", "numpy", "bench.runner", "bench.measure"},
+    "run_flags.py": {"click", "bench.runner", "bench.storage", "bench.render"},
     "breakdown.py": {"os", "time", "matplotlib", "bench.storage", "bench.runner"},
     "detect.py": {
         "os", "time", "scipy", "matplotlib", "bench.results", "bench.phases", "bench.breakdown",

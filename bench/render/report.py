@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bench import checks
 from bench.checks import Finding
 from bench.render import formats
+from bench.render.course import course
 from bench.render.tables import Table
 from bench.render.units import duration
 from bench.results import Result
@@ -41,7 +42,7 @@ def print_report(result: Result, tables: Sequence[Table]) -> None:
 
 
 def findings(result: Result) -> list[str]:
-    """Return what was noticed, one line per cell and finding, and one per check that failed.
+    """Return what was noticed: a line per cell and notice, one per check that failed, the course.
 
     Notices say in how many sessions.
     """
@@ -56,7 +57,7 @@ def findings(result: Result) -> list[str]:
             f"note: {cell.name}: {text} (in {count} of {total} sessions)"
             for text, count in counts.items()
         ]
-    return lines + _check_lines(result)
+    return [*lines, *_check_lines(result), *course(result)]
 
 
 def _check_lines(result: Result) -> list[str]:

@@ -28,3 +28,9 @@ def duration(ns: float) -> str:
     """Return a duration with the unit that suits it."""
     name, unit_ns = choose(ns)
     return f"{number(ns / unit_ns)} {name}"
+
+
+def share(value: float) -> str:
+    """Return a share as a percentage, with two significant digits below 10%."""
+    percent = 100 * value
+    return f"{percent:.0f}%" if percent >= 10 or percent == round(percent) else f"{percent:.2g}%"
