@@ -15,6 +15,7 @@ from typing import Final
 from bench import stats
 from bench.errors import BenchError
 from bench.matching import Pair, conditions, match, match_within, values_of
+from bench.plan import BLOCKED
 from bench.results import Result
 from bench.stats import Contrast
 from bench.subjects import BOUNDARY, CALL, HANDLER, Measured, measured
@@ -182,9 +183,11 @@ def compare_within(
         for first in candidates
     ]
     matches = max(sides, key=lambda side: sum(matched.met for matched in side))
+    # Blocked sessions of the same number did not run beside each other.
+    paired = result.run.get("order_of_sessions") != BLOCKED
     found = [
         Comparison(
-            *matched.labels, matched.pairs, matched.excluded, paired=True, threshold=threshold
+            *matched.labels, matched.pairs, matched.excluded, paired=paired, threshold=threshold
         )
         for matched in matches
         if matched.met

@@ -16,6 +16,8 @@ import click
 from bench import noise_floor
 from bench.adaptive import Goal
 from bench.cli import FAILED, INTERRUPTED
+from bench.compare_command import print_comparisons
+from bench.comparison import compare_within
 from bench.errors import BenchError
 from bench.measure import Options, check_output, measure, plan_of
 from bench.prepare import certificates, with_tickets, without_missing
@@ -28,7 +30,7 @@ from bench.run_flags import cpus_of, goal_of, suite_of
 from bench.runner import Interrupted
 from bench.show_progress import make_progress
 from bench.storage import default_path
-from bench.suite import AA, Suite
+from bench.suite import AA, SUITE, Suite
 
 TRACE_VARIABLE = "MCP_LOG_LEVEL"
 
@@ -105,6 +107,8 @@ def _report(result: Result, path: Path, *, interrupted: bool) -> None:
     if any(cell.sessions for cell in result.cells):
         report.print_report(result, tables.all_tables(result))
         click.echo(f"result: {path}")
+    if result.run["design"] != SUITE and all(cell.n_calls for cell in result.cells):
+        print_comparisons(compare_within(result, "server", baseline=result.run["names"][0]))
     for line in _failures(result):
         click.echo(line, err=True)
     if interrupted:

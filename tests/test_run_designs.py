@@ -40,7 +40,7 @@ def cells_in_order(result: Result) -> list[int]:
 
 
 def test_two_targets_are_interleaved_and_pair_by_round(cli: Cli) -> None:
-    result, _ = measured(cli, "--ab", MINIMAL, MINIMAL, "--names", "old,new", "--sessions", "2")
+    result, out = measured(cli, "--ab", MINIMAL, MINIMAL, "--names", "old,new", "--sessions", "2")
     assert [cell.name for cell in result.cells] == ["stdio/old/noop", "stdio/new/noop"]
     assert (result.run["design"], result.run["names"]) == ("ab", ["old", "new"])
     assert result.run["ended"] == "planned"
@@ -52,6 +52,7 @@ def test_two_targets_are_interleaved_and_pair_by_round(cli: Cli) -> None:
     (comparison,) = compare_within(result, "server", baseline="old")
     assert comparison.paired
     assert comparison.rows[0].contrast is not None
+    assert comparison.counted in out
 
 
 def test_one_target_under_two_names_gives_the_noise_floor(cli: Cli, state_home: Path) -> None:
@@ -79,6 +80,8 @@ def test_a_blocked_order_runs_one_target_after_the_other_and_says_what_that_does
     assert cells_in_order(result) == [0, 0, 1, 1] == result.run["order"]
     assert "drift of the machine during the run looks like a difference" in out
     assert "drift of the machine" in cli.run("show", "out.json").stdout
+    (comparison,) = compare_within(result, "server")
+    assert not comparison.paired
 
 
 def test_a_precision_adds_rounds_and_the_result_says_how_it_ended(cli: Cli) -> None:
