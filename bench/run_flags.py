@@ -84,6 +84,8 @@ def _refuse_contradictions(flags: Mapping[str, Any]) -> None:
         raise SuiteError("--aa needs --command or --url, the target to be compared with itself")
     if flags["ab"] and (alone or flags["aa"]):
         raise SuiteError("--ab names both of its targets; leave out --command, --url and --aa")
+    if flags["only"] and (flags["ab"] or flags["aa"]):
+        raise SuiteError("--only picks cells of a suite; --ab and --aa need both of theirs")
     if not alone and not flags["ab"] and (given or flags["variables"]):
         raise SuiteError(f"{', '.join(given) or '--env'} needs --command, --url or --ab")
     if flags["names"] is not None and not (flags["ab"] or flags["aa"]):

@@ -56,6 +56,7 @@ BAD_RUNS = {
     "run --aa": r"--aa needs --command or --url, the target to be compared with itself",
     "run --aa --command x --name a/b --tool x": r"--names: 'a/b,a/b2' are no names",
     "run --ab x y": r"need --tool",
+    "run --ab x y --tool x --only server=A": r"--only picks cells of a suite; --ab and --aa need",
     "run --ab x y --command z --tool x": r"--ab names both of its targets; leave out --command",
     "run --ab x http://h/mcp --tool x": r"one is a command and one a URL; expected two of a kind",
     "run --ab x y --tool x --names a": r"--names: 'a' are no names; expected two that differ",
