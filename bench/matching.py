@@ -21,7 +21,7 @@ _TOLD: Final = {
     "platform": ("platform",),
     "mcp package": ("mcp_version",),
 }
-_TOLD_OF_RUN: Final = ("affinity", "order_of_sessions", "calls", "warmups")
+_TOLD_OF_RUN: Final = ("affinity", "pause_s", "calls", "warmups", "order_of_sessions")
 
 _FOLLOWS: Final[dict[str, frozenset[str]]] = {
     "server": frozenset({"command"}),

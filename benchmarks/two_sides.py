@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench.comparison import Comparison, Row, Verdict, compare_within
 from bench.measure import Options, measure
+from bench.plan import INTERLEAVED
 from bench.suite import Suite, make_cell
 from bench.target import Target
 from common import python
@@ -24,14 +25,19 @@ def delayed(*words: str) -> tuple[str, ...]:
 
 
 def compared(
-    commands: Sequence[tuple[str, ...]], tool: str, sessions: int, calls: int, seed: int
+    commands: Sequence[tuple[str, ...]],
+    tool: str,
+    sessions: int,
+    calls: int,
+    seed: int,
+    order: str = INTERLEAVED,
 ) -> tuple[Comparison, float]:
-    """Measure two commands in one interleaved run; return their comparison and its seconds."""
+    """Measure two commands in one run; return their comparison and its seconds."""
     cells = [
         make_cell(Target(name, argv, "a server of this proof"), tool)
         for name, argv in zip(NAMES, commands, strict=True)
     ]
-    suite = Suite("proof", tuple(cells), sessions=sessions, calls=calls, warmups=10)
+    suite = Suite("proof", tuple(cells), sessions=sessions, calls=calls, warmups=10, order=order)
     start_s = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         result, _ = measure(
