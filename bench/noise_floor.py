@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import msgspec
 
+from bench.atomic import write_in_one_step
 from bench.comparison import compare_within
 from bench.errors import ResultFileError
 from bench.plan import INTERLEAVED
 from bench.results import Result
-from bench.storage import write_in_place_of
 
 FILE: Final = "noise-floor.json"
 
@@ -76,7 +76,7 @@ def remember(floor: NoiseFloor, environment: Mapping[str, Any]) -> Path:
     floors[_machine(environment)] = floor
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_in_place_of(path, msgspec.json.format(msgspec.json.encode(floors), indent=1))
+        write_in_one_step(path, msgspec.json.format(msgspec.json.encode(floors), indent=1))
     except OSError as error:
         raise ResultFileError(f"{path}: cannot be written: {error.strerror}") from None
     return path

@@ -15,7 +15,6 @@ import contextlib
 import gzip
 import json
 import os
-import tempfile
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ import msgspec
 import numpy as np
 
 from bench import journal
+from bench.atomic import write_in_one_step
 from bench.errors import ResultFileError
 from bench.phases import IN_SERVER, WHOLE, Phase
 from bench.records import result_of
@@ -107,28 +107,13 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
         for part, runs in _runs(cell).items()
     ]
     suite = {"version": PYPERF_VERSION, "metadata": _common(result), "benchmarks": benchmarks}
-    try:
-        write_in_place_of(target, msgspec.json.encode(suite))
-    except OSError as error:
-        raise ResultFileError(f"{target}: cannot be written: {error.strerror}") from None
-
-
-def write_in_place_of(target: Path, data: bytes) -> None:
-    """Write a file beside its target, then move it there in one step. Raises OSError."""
+    data = msgspec.json.encode(suite)
     if target.suffix == ".gz":
         data = gzip.compress(data, COMPRESSION, mtime=0)
-    fd, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+        write_in_one_step(target, data)
+    except OSError as error:
+        raise ResultFileError(f"{target}: cannot be written: {error.strerror}") from None
 
 
 def _common(result: Result) -> dict[str, Any]:
