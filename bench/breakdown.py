@@ -17,7 +17,8 @@ from bench.results import CellResult, Nanoseconds, Result
 from bench.spec import LISTENING
 from bench.stats import Estimate
 
-_BELOW_MCP = ("inproc", "pipe")
+BELOW_MCP = ("inproc", "pipe")
+"""Transports that carry no message of a protocol: the floor under all others."""
 
 
 @dataclass(frozen=True)
@@ -337,7 +338,7 @@ def _increment(lower: CellResult, upper: CellResult) -> Estimate | None:
 def _rungs(result: Result) -> list[CellResult]:
     """Return one cell per layer over one transport: stdio where there is stdio."""
     usable = [cell for cell in result.cells if cell.totals()]
-    mcp = [cell for cell in usable if cell.transport not in _BELOW_MCP]
+    mcp = [cell for cell in usable if cell.transport not in BELOW_MCP]
     handlers = [cell.handler for cell in mcp]
     handler = "noop" if "noop" in handlers else next(iter(handlers), None)
     transports = [cell.transport for cell in mcp]
@@ -352,7 +353,7 @@ def _rungs(result: Result) -> list[CellResult]:
     below = {
         cell.transport: cell
         for cell in usable
-        if cell.transport in _BELOW_MCP and cell.handler in (handler, "echo")
+        if cell.transport in BELOW_MCP and cell.handler in (handler, "echo")
     }
     rungs = [*below.values(), *layers.values()]
     return sorted(rungs, key=lambda c: float(np.median(np.concatenate(c.totals()))))

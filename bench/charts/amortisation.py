@@ -55,6 +55,7 @@ def amortisation(
         ax.set_title(title)
         ax.set_xlabel("calls in the session (log axis)")
         ax.set_xscale("log")
+        ax.xaxis.set_major_formatter(lambda n, _: f"{n:,.0f}")
         ax.set_xlim(1, MOST_CALLS)
         _cost_axis(ax)
         ax.legend(

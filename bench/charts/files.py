@@ -29,6 +29,16 @@ def save_all(
 
     ``format_`` is svg, png or pdf. Raises OSError where a file cannot be written.
     """
+    files = []
+    for name, draw in drawings(result, log=log).items():
+        path = folder / f"{name}.{format_}"
+        save(draw(), result, path)
+        files.append(path)
+    return files
+
+
+def drawings(result: Result, *, log: bool = False) -> dict[str, Callable[[], Axes]]:
+    """Return every chart that the result has something for, by name, not drawn yet."""
     charts: dict[str, Callable[[], Axes]] = {
         "setup": lambda: waterfall(result, log=log),
         "calls": lambda: call_breakdown(result),
@@ -41,12 +51,7 @@ def save_all(
         charts["setup-after-boot"] = lambda: waterfall(result, after_boot=True)
         charts["side-by-side"] = lambda: side_by_side(result)
         charts["cost-of-calls"] = lambda: amortisation(result)
-    files = []
-    for name, draw in charts.items():
-        path = folder / f"{name}.{format_}"
-        save(draw(), result, path)
-        files.append(path)
-    return files
+    return charts
 
 
 def save(ax: Axes, result: Result, path: Path) -> None:

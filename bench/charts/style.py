@@ -69,6 +69,8 @@ _SETTINGS: dict[Any, Any] = {
     "ytick.color": INK,
     "legend.frameon": False,
     "legend.fontsize": FONT - 0.5,
+    # A name is a name, also one with dollar signs in it.
+    "text.parse_math": False,
     "figure.facecolor": "white",
     "savefig.facecolor": "white",
     "svg.fonttype": "none",
