@@ -109,7 +109,7 @@ def _report(result: Result, path: Path, *, interrupted: bool) -> None:
         click.echo(f"result: {path}")
     if result.run["design"] != SUITE and all(cell.n_calls for cell in result.cells):
         print_comparisons(compare_within(result, "server", baseline=result.run["names"][0]))
-    for line in _failures(result):
+    for line in report.failures(result):
         click.echo(line, err=True)
     if interrupted:
         kept = (
@@ -138,14 +138,3 @@ def _keep_noise_floor(result: Result) -> None:
         width = f"±{share(difference.half_width)}"
         click.echo(f"noise floor: {name} differs by {share(difference.share)} ({width})")
     click.echo(f"noise floor: kept in {path}")
-
-
-def _failures(result: Result) -> list[str]:
-    """Return one line for each way in which sessions of a cell failed, with its rounds."""
-    rounds: dict[tuple[str, str, str], list[int]] = {}
-    for name, failure in result.failures:
-        rounds.setdefault((name, failure.phase, failure.text), []).append(failure.round)
-    return [
-        f"failed: {name}, round {', '.join(map(str, numbers))}, {phase}: {text}"
-        for (name, phase, text), numbers in rounds.items()
-    ]

@@ -96,39 +96,48 @@ def _texts(table: Table, row: Mapping[str, Value]) -> list[str]:
 
 
 def _cell(key: str, value: Value) -> str:
+    text, interval = parts(key, value)
+    left_out = key.endswith("_ns") and key not in _INTERVAL_KEYS
+    return f"{text} {interval}" if interval and not left_out else text
+
+
+def parts(key: str, value: Value) -> tuple[str, str | None]:
+    """Return a figure of a table as people read it, and its interval where it has one."""
+    if value is None:
+        return MISSING, None
     if key.endswith("_ns"):
-        return _duration(key, value)
-    return ratio_text(value) if isinstance(value, Estimate) else _text(value)
+        # Near 0 the interval of a difference says more than the difference.
+        return duration_parts(value, unit_of_interval=key == "difference_ns")
+    return _ratio_parts(value) if isinstance(value, Estimate) else (str(value), None)
 
 
 def ratio_text(ratio: Estimate) -> str:
     """Return a ratio with its interval, fine enough to show a change of one in a thousand."""
+    text, interval = _ratio_parts(ratio)
+    return f"{text} {interval}" if interval else text
+
+
+def _ratio_parts(ratio: Estimate) -> tuple[str, str | None]:
     digits = 3 if ratio.value < 10 else 1
     text = f"{ratio.value:.{digits}f}"
     if ratio.low is None or ratio.high is None:
-        return text
-    return f"{text} [{ratio.low:.{digits}f} – {ratio.high:.{digits}f}]"
+        return text, None
+    return text, f"[{ratio.low:.{digits}f} – {ratio.high:.{digits}f}]"
 
 
-def _duration(key: str, value: Value) -> str:
-    """Return a duration in the unit that suits it, and its interval in the same unit."""
-    if value is None:
-        return MISSING
+def duration_parts(
+    value: Estimate | int | str, *, unit_of_interval: bool = False
+) -> tuple[str, str | None]:
+    """Return a duration in ns in the unit that suits it, and its interval in the same unit."""
+    low, high = (value.low, value.high) if isinstance(value, Estimate) else (None, None)
     largest_ns = _number(value)
-    if key == "difference_ns" and isinstance(value, Estimate) and value.low is not None:
-        # Near 0 its interval says more than itself.
-        largest_ns = max(abs(value.low), abs(value.high or 0.0))
+    if unit_of_interval and low is not None and high is not None:
+        largest_ns = max(abs(low), abs(high))
     name, unit_ns = units.choose(largest_ns)
     text = f"{units.number(_number(value) / unit_ns)} {name}"
-    if key in _INTERVAL_KEYS and isinstance(value, Estimate) and value.low is not None:
-        assert value.high is not None
-        low, high = units.number(value.low / unit_ns), units.number(value.high / unit_ns)
-        text += f" [{low} – {high}]"
-    return text
-
-
-def _text(value: Value) -> str:
-    return MISSING if value is None else str(value)
+    if low is None or high is None:
+        return text, None
+    return text, f"[{units.number(low / unit_ns)} – {units.number(high / unit_ns)}]"
 
 
 def _number(value: Value) -> float:

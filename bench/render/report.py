@@ -81,6 +81,17 @@ def _likewise(cells: Sequence[str]) -> str:
     return f" (the worst of {len(cells) + 1} cells; also {named}{more})"
 
 
+def failures(result: Result) -> list[str]:
+    """Return one line for each way in which sessions of a cell failed, with its rounds."""
+    rounds: dict[tuple[str, str, str], list[int]] = {}
+    for name, failure in result.failures:
+        rounds.setdefault((name, failure.phase, failure.text), []).append(failure.round)
+    return [
+        f"failed: {name}, round {', '.join(map(str, numbers))}, {phase}: {text}"
+        for (name, phase, text), numbers in rounds.items()
+    ]
+
+
 def provenance(result: Result) -> list[str]:
     """Return where the figures come from: machine, versions, amount, overheads, order."""
     env, run = result.environment, result.run
