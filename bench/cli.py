@@ -90,8 +90,7 @@ def show(file: Path, format_: str) -> None:
 
     result = load(file)
     _print_result(result, format_)
-    if not any(cell.n_calls for cell in result.cells):
-        raise BenchError(f"{file}: no call succeeded, so there are no statistics")
+    _refuse_without_calls(file, result)
 
 
 @cli.command()
@@ -127,6 +126,21 @@ def plot(file: Path, folder: Path | None, format_: str, log: bool) -> None:
         raise BenchError(f"{target}: charts cannot be written: {error.strerror}") from None
     for path in drawn:
         click.echo(f"chart: {path}")
+
+
+@cli.command("report")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="The page (default: beside FILE)."
+)
+def make_page(files: Sequence[Path], output: Path | None) -> None:
+    """Make one HTML page of result FILES: verdict, tables, charts, method. It needs no network."""
+    from bench.page import write_page
+
+    page, results = write_page(files, output)
+    click.echo(f"page: {page}")
+    for file, result in zip(files, results, strict=True):
+        _refuse_without_calls(file, result)
 
 
 @cli.command()
@@ -216,6 +230,11 @@ def recover(journal: Path, output: Path, force: bool) -> None:
         )
     sessions = sum(len(cell.sessions) for cell in result.cells)
     click.echo(f"{output}: {sessions} sessions recovered")
+
+
+def _refuse_without_calls(file: Path, result: Result) -> None:
+    if not any(cell.n_calls for cell in result.cells):
+        raise BenchError(f"{file}: no call succeeded, so there are no statistics")
 
 
 def _print_result(result: Result, format_: str) -> None:

@@ -1,0 +1,206 @@
+"""From results to what the template shows: a value with sections, and no markup but the charts'."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bench import breakdown
+from bench.charts.files import drawings
+from bench.charts.inline import inline_svg
+from bench.charts.style import caption
+from bench.notices import plain
+from bench.page.alt import alt_text
+from bench.page.shown import ShownTable, shown_table
+from bench.page.verdict import Statement, statements
+from bench.render import report, tables
+from bench.render.tables import Table, Value
+from bench.results import CellResult, Result
+
+_CHARTS_OF: Mapping[str, tuple[str, ...]] = {
+    "comparison": ("side-by-side", "cost-of-calls"),
+    "setup": ("setup", "setup-after-boot"),
+    "calls": ("ecdf",),
+    "phases": ("calls", "calls-share"),
+    "ladder": ("ladder",),
+}
+"""Which charts stand under which table; a chart of no table stands after them."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart as an ``<svg>`` element, the only markup that the template does not escape."""
+
+    id: str
+    label: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A table with the charts that show the same."""
+
+    id: str
+    table: ShownTable | None
+    charts: list[Chart]
+
+
+@dataclass(frozen=True)
+class Section:
+    """One result. ``name`` is its file as the reader knows it."""
+
+    id: str
+    name: str
+    caption: str
+    statements: list[Statement]
+    failures: list[str]
+    findings: list[str]
+    topics: list[Topic]
+    made_by: str
+    provenance: list[str]
+    cells: ShownTable
+    environment: ShownTable
+    order: list[str]
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several results at once: what can be said of them, and the tables that show it."""
+
+    sentences: list[str]
+    tables: list[ShownTable]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything that the page shows, in its order."""
+
+    title: str
+    sections: list[Section]
+    together: Together | None
+
+
+def page(files: Sequence[tuple[str, Result]]) -> Page:
+    """Return the page of some results, each with the name of its file. Draws all charts."""
+    results = [_printable(result) for _, result in files]
+    names = [plain(name) for name, _ in files]
+    title = f"mcp-latency: {', '.join(names)}"
+    several = len(files) > 1
+    if several:
+        names = [f"{_letter(place)}: {name}" for place, name in enumerate(names)]
+    sections = [
+        _section(f"f{number}", name, result)
+        for number, (name, result) in enumerate(zip(names, results, strict=True), 1)
+    ]
+    return Page(title, sections, _together(names, results) if several else None)
+
+
+def _printable(result: Result) -> Result:
+    """Return a result whose names hold no character that XML or one line of text cannot."""
+
+    def cell(old: CellResult) -> CellResult:
+        fields = {k: plain(v) if isinstance(v, str) else v for k, v in old.fields.items()}
+        return replace(old, name=plain(old.name), fields=fields)
+
+    run = {k: plain(v) if isinstance(v, str) else v for k, v in result.run.items()}
+    env = {k: plain(v) if isinstance(v, str) else v for k, v in result.environment.items()}
+    return Result([cell(old) for old in result.cells], run, env)
+
+
+def _section(id_: str, name: str, result: Result) -> Section:
+    return Section(
+        id=id_,
+        name=name,
+        caption=caption(result),
+        statements=statements(result),
+        failures=[plain(line.removeprefix("failed: ")) for line in report.failures(result)],
+        findings=[plain(line.removeprefix("note: ")) for line in report.findings(result)],
+        topics=_topics(id_, result),
+        made_by=str(result.run.get("command", "")),
+        provenance=report.provenance(result),
+        cells=shown_table(_cells_table(result), f"{id_}-cells"),
+        environment=shown_table(_environment_table(result), f"{id_}-environment"),
+        order=_order(result),
+    )
+
+
+def _topics(id_: str, result: Result) -> list[Topic]:
+    charts = {}
+    for name, draw in drawings(result).items():
+        chart_id, label = f"{id_}-chart-{name}", alt_text(name, result)
+        charts[name] = Chart(chart_id, label, inline_svg(draw(), f"{chart_id}-", label))
+    topics = []
+    for table in tables.all_tables(result):
+        found = [charts.pop(name) for name in _CHARTS_OF.get(table.key, ()) if name in charts]
+        topic_id = f"{id_}-{table.key}"
+        topics.append(Topic(topic_id, shown_table(table, topic_id), found))
+    if charts:
+        topics.append(Topic(f"{id_}-charts", None, list(charts.values())))
+    return topics
+
+
+def _cells_table(result: Result) -> Table:
+    """Return what each cell is, so that every figure can be traced: its fields and amounts."""
+    fields = dict.fromkeys(key for cell in result.cells for key, value in cell.fields.items())
+    kept = [k for k in fields if any(c.fields.get(k) not in (None, "") for c in result.cells)]
+    rows: list[dict[str, Value]] = []
+    for cell in result.cells:
+        row: dict[str, Value] = {key: cell.fields.get(key) for key in kept}
+        facts = next((session.facts for session in cell.sessions), {})
+        row |= {key: str(facts[key]) for key in ("agreed_revision", "server_info") if key in facts}
+        amounts = {"finished": len(cell.sessions), "failed": len(cell.failures)}
+        rows.append({"cell": cell.name, **amounts, "calls": cell.n_calls, **row})
+    headings = {"cell": "cell", "finished": "sessions", "failed": "failed", "calls": "calls"}
+    shown = {key: key.replace("_", " ") for key in (*kept, "agreed_revision", "server_info")}
+    return Table("cells", "Cells", headings | shown, rows)
+
+
+def _environment_table(result: Result) -> Table:
+    made = {key: value for key, value in result.run.items() if key not in ("order", "command")}
+    rows: list[dict[str, Value]] = [
+        {"key": key.replace("_", " "), "value": None if value is None else str(value)}
+        for key, value in (made | dict(result.environment)).items()
+    ]
+    columns = {"key": "what", "value": "value"}
+    return Table("environment", "Run and environment", columns, rows)
+
+
+def _order(result: Result) -> list[str]:
+    """Return the cells of the finished sessions in the order in which they ran."""
+    ran = [(session.position, cell.name) for cell in result.cells for session in cell.sessions]
+    return [name for _, name in sorted(ran)]
+
+
+def _together(names: Sequence[str], results: Sequence[Result]) -> Together:
+    """Return the files side by side: setup and median call of every cell that any of them has."""
+    letters = [_letter(place) for place in range(len(results))]
+    cells = dict.fromkeys(cell.name for result in results for cell in result.cells)
+    rows: list[dict[str, Value]] = [{"cell": name} for name in cells]
+    for row in rows:
+        for letter, result in zip(letters, results, strict=True):
+            cell = next((c for c in result.cells if c.name == row["cell"]), None)
+            row |= _summary(letter, cell) if cell is not None else {}
+    columns = {"cell": "cell"}
+    columns |= {f"{letter}_setup_ns": f"setup {letter}" for letter in letters}
+    columns |= {f"{letter}_p50_ns": f"p50 {letter}" for letter in letters}
+    notes = (
+        ", ".join(names),
+        "Setup is a mean, p50 the median call. The files are separate runs: an interval says how "
+        "the sessions of one run differ, not how the machine has changed between two runs.",
+    )
+    table = Table("together", "The files side by side", columns, rows, notes)
+    return Together([], [shown_table(table, "together", otherwise="not in this file")])
+
+
+def _summary(letter: str, cell: CellResult) -> dict[str, Value]:
+    bill, calls = breakdown.setup(cell), breakdown.calls(cell)
+    return {
+        f"{letter}_setup_ns": bill.total if bill is not None and bill.parts else None,
+        f"{letter}_p50_ns": calls.median if calls is not None else None,
+    }
+
+
+def _letter(place: int) -> str:
+    letters = string.ascii_uppercase
+    return letters[place] if place < len(letters) else str(place + 1)
