@@ -17,6 +17,8 @@ from bench.results import Result
 MOST_CALLS = 100_000
 _HEIGHT_IN = 4.6
 _LEGEND_ROW_IN = 0.19
+_LONG_LABEL = 45
+"""Above this many letters two columns of the legend would not fit."""
 
 
 def amortisation(
@@ -33,7 +35,8 @@ def amortisation(
     handler = handler or _handler(result)
     server = server or _server(result, handler)
     lines = breakdown.cost_lines(result, handler, server)
-    title = f"Cost of N calls in one session ({server}, {handler}, thin client)"
+    what = ", ".join(style.short(name) for name in (server or "no server", handler))
+    title = f"Cost of N calls in one session ({what}, thin client)"
     with style.style():
         ax = style.axis_for(ax, _HEIGHT_IN + _LEGEND_ROW_IN * len(lines))
         if not lines:
@@ -46,7 +49,7 @@ def amortisation(
                 color=style.LINES[place % len(style.LINES)],
                 linestyle=style.DASHES[place // len(style.LINES) % len(style.DASHES)],
                 linewidth=1.4,
-                label=line.label,
+                label=style.short(line.label),
             )
         crossings = breakdown.crossings(lines)
         for n, _, following in crossings:
@@ -61,7 +64,7 @@ def amortisation(
         ax.legend(
             loc="upper left",
             bbox_to_anchor=(0.0, -0.12),
-            ncols=2,
+            ncols=2 if max(len(line.label) for line in lines) <= _LONG_LABEL else 1,
             borderaxespad=0,
             title=_in_words(lines, crossings),
             alignment="left",
@@ -79,9 +82,9 @@ def _in_words(
     lines: Sequence[CostLine], crossings: Sequence[tuple[float, CostLine, CostLine]]
 ) -> str:
     first = crossings[0][1] if crossings else min(lines, key=lambda line: line.cost_ns(1))
-    text = f"cheapest: {first.label}"
+    text = f"cheapest: {style.short(first.label)}"
     for n, _, following in crossings:
-        text += f"\nfrom {max(round(n + 0.5), 1):,} calls on: {following.label}"
+        text += f"\nfrom {max(round(n + 0.5), 1):,} calls on: {style.short(following.label)}"
     return text
 
 

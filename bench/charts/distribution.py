@@ -23,7 +23,9 @@ def ecdf(result: Result, ax: Axes | None = None) -> Axes:
     Curves of more than 2,000 calls are thinned by rank; their ends are always kept.
     """
     curves = [
-        (cell.name, np.sort(np.concatenate(cell.totals()))) for cell in result.cells if cell.n_calls
+        (style.short(cell.name), np.sort(np.concatenate(cell.totals())))
+        for cell in result.cells
+        if cell.n_calls
     ]
     curves.sort(key=lambda curve: float(np.median(curve[1])))
     with style.style():

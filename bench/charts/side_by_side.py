@@ -26,7 +26,7 @@ def side_by_side(result: Result, *, handler: str | None = None) -> Axes:
     cells = [c for c in result.cells if handler in (None, c.handler) and c.totals()]
     cells.sort(key=lambda cell: float(np.median(np.concatenate(cell.totals()))))
     with style.style():
-        longest = max((len(cell.reach) for cell in cells), default=0)
+        longest = max((len(style.short(cell.reach)) for cell in cells), default=0)
         height_in = 1.7 + style.ROW_IN * max(len(cells), 2)
         size = (style.WIDTH_IN * 1.35 + max(longest - 26, 0) * 0.065, height_in)
         figure = Figure(figsize=size, layout="constrained")
@@ -37,7 +37,7 @@ def side_by_side(result: Result, *, handler: str | None = None) -> Axes:
             style.empty(left, TITLE, "no call succeeded")
             return style.empty(right, "", "no call succeeded")
         _draw(left, right, cells)
-        figure.suptitle(f"{TITLE}: {handler}", fontweight="bold")
+        figure.suptitle(f"{TITLE}: {style.short(cells[0].handler)}", fontweight="bold")
     return right
 
 

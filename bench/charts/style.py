@@ -21,6 +21,8 @@ from bench.stats import Estimate
 WIDTH_IN = 7.2
 ROW_IN = 0.34
 FONT = 8.5
+MOST_LETTERS = 64
+_AT_AN_END = MOST_LETTERS // 2 - 1
 INK = "#222222"
 MUTED = "#666666"
 GRID = "#dddddd"
@@ -97,9 +99,14 @@ def axis_for(ax: Axes | None, height_in: float, width_in: float = WIDTH_IN) -> A
 
 def rows_figure(ax: Axes | None, names: Sequence[str]) -> Axes:
     """Return the axis of a chart with one row per name, as high and wide as the names need."""
-    longest = max(map(len, names), default=0)
+    longest = max((len(short(name)) for name in names), default=0)
     width_in = WIDTH_IN + max(longest - 26, 0) * 0.065
     return axis_for(ax, 1.45 + ROW_IN * max(len(names), 2), width_in)
+
+
+def short(name: str) -> str:
+    """Return a name that leaves room for the chart: of a very long one, both ends."""
+    return name if len(name) <= MOST_LETTERS else f"{name[:_AT_AN_END]}…{name[-_AT_AN_END:]}"
 
 
 def empty(ax: Axes, title: str, text: str) -> Axes:
@@ -133,7 +140,7 @@ def stack(ax: Axes, row: int, parts: Mapping[Phase, Estimate], size_ns: float = 
 
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
     """Give a row chart its labels, the first row on top."""
-    ax.set_yticks(range(len(names)), names)
+    ax.set_yticks(range(len(names)), [short(name) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.grid(visible=False, axis="y")
     ax.tick_params(axis="y", length=0)
