@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bench import breakdown
 from bench.render.units import duration
 from bench.results import Result
 from bench.stats import Estimate
 
-_Rows = Sequence[tuple[str, Estimate | None]]
+_Rows = Sequence[tuple[str, Estimate]]
 
 
 def _setups(result: Result) -> _Rows:
@@ -38,16 +38,22 @@ _TITLES: Mapping[str, tuple[str, str, Callable[[Result], _Rows]]] = {
 }
 
 
-def alt_text(name: str, result: Result) -> str:
-    """Return title and extremes of a chart of :func:`bench.charts.files.drawings`."""
-    title, what, rows = _TITLES.get(name, (name, "mean call", _means))
-    found = sorted(
-        ((label, estimate.value) for label, estimate in rows(result) if estimate is not None),
-        key=lambda row: row[1],
-    )
+def alt_texts(result: Result, names: Iterable[str]) -> dict[str, str]:
+    """Return title and extremes of charts of :func:`bench.charts.files.drawings`, by name."""
+    known: dict[Callable[[Result], _Rows], _Rows] = {}
+    texts = {}
+    for name in names:
+        title, what, rows = _TITLES.get(name, (name, "mean call", _means))
+        found = known[rows] = known.get(rows) or rows(result)
+        texts[name] = f"{title}: {_extremes(what, found)}."
+    return texts
+
+
+def _extremes(what: str, rows: _Rows) -> str:
+    found = sorted((estimate.value, label) for label, estimate in rows)
     if not found:
-        return f"{title}: no data."
-    (low, low_ns), (high, high_ns) = found[0], found[-1]
+        return "no data"
+    (low_ns, low), (high_ns, high) = found[0], found[-1]
     if len(found) == 1:
-        return f"{title}: {what} of {low}, {duration(low_ns)}."
-    return f"{title}: {what} from {duration(low_ns)} ({low}) to {duration(high_ns)} ({high})."
+        return f"{what} of {low}, {duration(low_ns)}"
+    return f"{what} from {duration(low_ns)} ({low}) to {duration(high_ns)} ({high})"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bench import breakdown
 from bench.charts.files import drawings
 from bench.charts.inline import inline_svg
 from bench.charts.style import caption
 from bench.notices import plain
-from bench.page.alt import alt_text
+from bench.page.alt import alt_texts
 from bench.page.shown import ShownTable, shown_table
+from bench.page.together import Together, letter, together
 from bench.page.verdict import Statement, statements
 from bench.render import report, tables
 from bench.render.tables import Table, Value
@@ -65,14 +64,6 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Together:
-    """Several results at once: what can be said of them, and the tables that show it."""
-
-    sentences: list[str]
-    tables: list[ShownTable]
-
-
-@dataclass(frozen=True)
 class Page:
     """Everything that the page shows, in its order."""
 
@@ -88,12 +79,12 @@ def page(files: Sequence[tuple[str, Result]]) -> Page:
     title = f"mcp-latency: {', '.join(names)}"
     several = len(files) > 1
     if several:
-        names = [f"{_letter(place)}: {name}" for place, name in enumerate(names)]
+        names = [f"{letter(place)}: {name}" for place, name in enumerate(names)]
     sections = [
         _section(f"f{number}", name, result)
         for number, (name, result) in enumerate(zip(names, results, strict=True), 1)
     ]
-    return Page(title, sections, _together(names, results) if several else None)
+    return Page(title, sections, together(names, results) if several else None)
 
 
 def _printable(result: Result) -> Result:
@@ -126,9 +117,10 @@ def _section(id_: str, name: str, result: Result) -> Section:
 
 
 def _topics(id_: str, result: Result) -> list[Topic]:
-    charts = {}
-    for name, draw in drawings(result).items():
-        chart_id, label = f"{id_}-chart-{name}", alt_text(name, result)
+    charts, drawn = {}, drawings(result)
+    labels = alt_texts(result, drawn)
+    for name, draw in drawn.items():
+        chart_id, label = f"{id_}-chart-{name}", labels[name]
         charts[name] = Chart(chart_id, label, inline_svg(draw(), f"{chart_id}-", label))
     topics = []
     for table in tables.all_tables(result):
@@ -170,37 +162,3 @@ def _order(result: Result) -> list[str]:
     """Return the cells of the finished sessions in the order in which they ran."""
     ran = [(session.position, cell.name) for cell in result.cells for session in cell.sessions]
     return [name for _, name in sorted(ran)]
-
-
-def _together(names: Sequence[str], results: Sequence[Result]) -> Together:
-    """Return the files side by side: setup and median call of every cell that any of them has."""
-    letters = [_letter(place) for place in range(len(results))]
-    cells = dict.fromkeys(cell.name for result in results for cell in result.cells)
-    rows: list[dict[str, Value]] = [{"cell": name} for name in cells]
-    for row in rows:
-        for letter, result in zip(letters, results, strict=True):
-            cell = next((c for c in result.cells if c.name == row["cell"]), None)
-            row |= _summary(letter, cell) if cell is not None else {}
-    columns = {"cell": "cell"}
-    columns |= {f"{letter}_setup_ns": f"setup {letter}" for letter in letters}
-    columns |= {f"{letter}_p50_ns": f"p50 {letter}" for letter in letters}
-    notes = (
-        ", ".join(names),
-        "Setup is a mean, p50 the median call. The files are separate runs: an interval says how "
-        "the sessions of one run differ, not how the machine has changed between two runs.",
-    )
-    table = Table("together", "The files side by side", columns, rows, notes)
-    return Together([], [shown_table(table, "together", otherwise="not in this file")])
-
-
-def _summary(letter: str, cell: CellResult) -> dict[str, Value]:
-    bill, calls = breakdown.setup(cell), breakdown.calls(cell)
-    return {
-        f"{letter}_setup_ns": bill.total if bill is not None and bill.parts else None,
-        f"{letter}_p50_ns": calls.median if calls is not None else None,
-    }
-
-
-def _letter(place: int) -> str:
-    letters = string.ascii_uppercase
-    return letters[place] if place < len(letters) else str(place + 1)

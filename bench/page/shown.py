@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bench.phases import Phase
-from bench.render.formats import MISSING, with_interval
+from bench.render.formats import MISSING, parts
 from bench.render.tables import Table, Value
 from bench.stats import Estimate
 
@@ -25,6 +25,8 @@ _WHY: Mapping[str, str] = {
         _TRAFFIC,
     ),
     "first_call_ns": "no first call succeeded",
+    **dict.fromkeys(("left_ns", "right_ns", "difference_ns"), "no data on a side"),
+    "change_ratio": "no ratio: no data, or a signed figure near 0",
     "increment_ns": "nothing below it to compare with in the same rounds",
 }
 _OTHERWISE = "does not exist here"
@@ -99,12 +101,9 @@ def _reasons(table: Table, why: Mapping[str, str]) -> list[str]:
 
 
 def _cell(key: str, value: Value, why: str) -> ShownCell:
-    if value is None:
-        return ShownCell(MISSING, why=why)
-    if isinstance(value, str):
-        return ShownCell(value)
-    number = value.value if isinstance(value, Estimate) else float(value)
-    if key.endswith("_ns"):
-        text, interval = with_interval(value)
-        return ShownCell(text, interval, number)
-    return ShownCell(f"{value:,}" if isinstance(value, int) else str(value), None, number)
+    text, interval = parts(key, value)
+    if isinstance(value, Estimate):
+        return ShownCell(text, interval, value.value)
+    if isinstance(value, int):
+        return ShownCell(text if key.endswith("_ns") else f"{value:,}", sort=value)
+    return ShownCell(text, why=why if value is None else None)

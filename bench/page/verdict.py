@@ -11,7 +11,7 @@ import numpy as np
 from bench import breakdown, stats
 from bench.breakdown import BELOW_MCP, Breakdown, Calls
 from bench.phases import Phase
-from bench.render.formats import with_interval
+from bench.render.formats import duration_parts
 from bench.results import CellResult, Result
 from bench.stats import Estimate
 
@@ -36,8 +36,8 @@ def statements(result: Result) -> list[Statement]:
 
 
 def figure(estimate: Estimate) -> str:
-    """Return an estimate with its interval, in one piece when lines are broken."""
-    text, interval = with_interval(estimate)
+    """Return an estimate with its interval."""
+    text, interval = duration_parts(estimate)
     return _unbroken(f"{text} {interval}" if interval else text)
 
 
@@ -175,7 +175,8 @@ def _share(part: Estimate, total: Estimate) -> str:
 
 
 def _unbroken(text: str) -> str:
-    return text.replace(" ", "\u00a0")
+    """Return a figure that keeps its unit; a line may still end inside its interval."""
+    return text.replace(" ", "\u00a0").replace("–\u00a0", "– ")
 
 
 def _count(number: int, noun: str) -> str:

@@ -1,0 +1,81 @@
+"""Several results at once: the verdict on each against the first, and all side by side."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench import breakdown
+from bench.comparison import compare
+from bench.notices import plain
+from bench.page.shown import ShownTable, shown_table
+from bench.render import verdicts
+from bench.render.tables import Table, Value
+from bench.results import CellResult, Result
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One result against the first: the verdict in sentences, and its table."""
+
+    sentences: list[str]
+    table: ShownTable
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several results at once: each against the first, then all side by side."""
+
+    comparisons: list[Compared]
+    overview: ShownTable
+
+
+def together(names: Sequence[str], results: Sequence[Result]) -> Together:
+    """Return what two results or more say together; names begin with their letters."""
+    letters = [letter(place) for place in range(len(results))]
+    first, *others = zip(letters, results, strict=True)
+    overview = _overview(names, letters, results)
+    return Together(
+        [_compared(*first, *other) for other in others],
+        shown_table(overview, "together", otherwise="not in this file"),
+    )
+
+
+def letter(place: int) -> str:
+    """Return the short name of a file by its place: A for the first."""
+    letters = string.ascii_uppercase
+    return letters[place] if place < len(letters) else str(place + 1)
+
+
+def _compared(left: str, base: Result, right: str, result: Result) -> Compared:
+    found = compare(base, result, labels=(left, right))
+    sentences = [plain(line) for line in verdicts.sentences(found)]
+    return Compared(sentences, shown_table(verdicts.verdict_table(found), f"compared-{right}"))
+
+
+def _overview(names: Sequence[str], letters: Sequence[str], results: Sequence[Result]) -> Table:
+    """Return setup and median call of every cell that any of the results has."""
+    cells = dict.fromkeys(cell.name for result in results for cell in result.cells)
+    rows: list[dict[str, Value]] = [{"cell": name} for name in cells]
+    for row in rows:
+        for short, result in zip(letters, results, strict=True):
+            cell = next((c for c in result.cells if c.name == row["cell"]), None)
+            row |= _summary(short, cell) if cell is not None else {}
+    columns = {"cell": "cell"}
+    columns |= {f"{short}_setup_ns": f"setup {short}" for short in letters}
+    columns |= {f"{short}_p50_ns": f"p50 {short}" for short in letters}
+    notes = (
+        ", ".join(names),
+        "Setup is a mean, p50 the median call. The files are separate runs: an interval says how "
+        "the sessions of one run differ, not how the machine has changed between two runs.",
+    )
+    return Table("together", "The files side by side", columns, rows, notes)
+
+
+def _summary(short: str, cell: CellResult) -> dict[str, Value]:
+    bill, calls = breakdown.setup(cell), breakdown.calls(cell)
+    return {
+        f"{short}_setup_ns": bill.total if bill is not None and bill.parts else None,
+        f"{short}_p50_ns": calls.median if calls is not None else None,
+    }
