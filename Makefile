@@ -4,6 +4,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TOOLS_STAMP := benchmarks/tools/node_modules/.installed
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+BROWSER_STAMP := tests/page/node_modules/.installed
 NODE_STAMP := servers/node/node_modules/.installed
 RESULT := results/local/bill-$(shell date +%Y%m%d-%H%M%S).json.gz
 SUITES := bill transports eras clients servers
@@ -11,7 +12,7 @@ AMOUNT :=
 PROOFS := ground_truth pipe_floor client_overhead harness_cost http_floor other_clients conformance
 OTHER_TRANSPORTS := http http-sse sse rest
 
-.PHONY: bench test check format prove conformance record pages node tools clean
+.PHONY: bench test check format prove conformance record pages node browser tools clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -29,9 +30,10 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-# The Node servers are optional: without npm their tests are skipped.
+# The Node servers and the browser are optional: their tests are skipped where they cannot be had.
 test: check
 	-$(MAKE) node
+	-$(MAKE) browser
 	$(BIN)/python -m pytest
 
 format: $(STAMP)
@@ -70,6 +72,18 @@ $(NODE_STAMP): servers/node/package.json servers/node/package-lock.json servers/
 	npm ci --prefix servers/node --no-audit --no-fund
 	touch $(NODE_STAMP)
 
+# What opens the page of a result in the tests: Chromium from Debian, axe-core from npm. Asks for no
+# password: where you are not root and sudo wants one, install chromium and chromium-driver by hand.
+browser:
+	command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
+		$(SUDO:sudo=sudo -n) apt-get update && \
+		$(SUDO:sudo=sudo -n) apt-get install --yes --no-install-recommends chromium chromium-driver; }
+	$(MAKE) $(BROWSER_STAMP)
+
+$(BROWSER_STAMP): tests/page/package.json tests/page/package-lock.json tests/page/.npmrc
+	npm ci --prefix tests/page --no-audit --no-fund
+	touch $(BROWSER_STAMP)
+
 # The load generators of benchmarks/http_floor.py: wrk and hey from Debian, autocannon from npm
 # (needs Node 20 or newer and npm). Uses sudo where you are not root.
 tools: $(TOOLS_STAMP)
@@ -81,4 +95,4 @@ $(TOOLS_STAMP): benchmarks/tools/package.json benchmarks/tools/package-lock.json
 	touch $(TOOLS_STAMP)
 
 clean:
-	rm -rf $(VENV) servers/node/node_modules benchmarks/tools/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) servers/node/node_modules tests/page/node_modules benchmarks/tools/node_modules build *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -14,7 +14,18 @@ import bench
 
 ROOT = Path(bench.__file__).parent
 MODULES = sorted(ROOT.rglob("*.py"))
-HEAVY = ("numpy", "pyperf", "matplotlib", "click", "rich", "msgspec", "psutil", "mcp", "asyncio")
+HEAVY = (
+    "numpy",
+    "pyperf",
+    "matplotlib",
+    "click",
+    "rich",
+    "msgspec",
+    "psutil",
+    "mcp",
+    "asyncio",
+    "jinja2",
+)
 
 # Folder or module -> what it must not import. The reason stands in the docstring of the room.
 FORBIDDEN = {
@@ -48,6 +59,8 @@ FORBIDDEN = {
     "tail.py": {"os", "time", "matplotlib", "bench.render", "bench.storage", "bench.runner"},
     "render": {"matplotlib", "bench.runner", "bench.session", "bench.storage"},
     "charts": {"bench.runner", "bench.session", "bench.storage"},
+    "page": {"matplotlib", "bench.runner", "bench.session", "bench.cli"},
+    "atomic.py": {"bench"},
     "runner.py": {"numpy", "bench.results", "bench.stats", "bench.storage"},
 }  # fmt: skip
 
