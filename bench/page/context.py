@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bench.charts.files import drawings
@@ -105,8 +105,8 @@ def _section(id_: str, name: str, result: Result) -> Section:
         name=name,
         caption=caption(result),
         statements=statements(result),
-        failures=[plain(line.removeprefix("failed: ")) for line in report.failures(result)],
-        findings=[plain(line.removeprefix("note: ")) for line in report.findings(result)],
+        failures=_lines(report.failures(result)),
+        findings=_lines(report.findings(result)),
         topics=_topics(id_, result),
         made_by=str(result.run.get("command", "")),
         provenance=report.provenance(result),
@@ -114,6 +114,11 @@ def _section(id_: str, name: str, result: Result) -> Section:
         environment=shown_table(_environment_table(result), f"{id_}-environment"),
         order=_order(result),
     )
+
+
+def _lines(lines: Iterable[str]) -> list[str]:
+    """Return lines of the terminal without the word (note, check, failed) that they begin with."""
+    return [plain(line.partition(": ")[2]) for line in lines]
 
 
 def _topics(id_: str, result: Result) -> list[Topic]:

@@ -21,7 +21,10 @@ _WHY: Mapping[str, str] = {
     **dict.fromkeys(("boundary_ns", "handler_ns"), _MARKS),
     **dict.fromkeys(("handler_low_ns", "handler_high_ns"), "not needed: the marks tell"),
     **dict.fromkeys(
-        ("setup_messages", "call_messages", "request_bytes", "response_bytes", "connections"),
+        (
+            *("setup_messages", "call_messages", "messages_sent", "messages_received"),
+            *("request_bytes", "response_bytes", "connections"),
+        ),
         _TRAFFIC,
     ),
     "first_call_ns": "no first call succeeded",
