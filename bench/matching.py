@@ -154,9 +154,10 @@ def conditions(left: Result, right: Result) -> tuple[list[str], list[str]]:
     """Return what differs between two runs: what stands in the way, and what is only told."""
     told = _differing(left, right, _TOLD)
     told += [
-        f"another {key.replace('_', ' ')} ({left.run.get(key)} and {right.run.get(key)})"
+        f"another {key.replace('_', ' ')} ({left.run[key]} and {right.run[key]})"
         for key in _TOLD_OF_RUN
-        if left.run.get(key) != right.run.get(key)
+        # What one of two files does not say (an older one) is not known to differ.
+        if key in left.run and key in right.run and left.run[key] != right.run[key]
     ]
     made = [str(run.get("created", "at an unknown time")) for run in (left.run, right.run)]
     told.append(
