@@ -11,16 +11,21 @@ from pathlib import Path
 def write_in_one_step(target: Path, data: bytes) -> None:
     """Write a file, in place of an older one of that name.
 
-    Raises OSError where that fails; an older file is then untouched.
+    A link is followed. What is no regular file (a terminal, a pipe, ``/dev/null``) is written to,
+    never replaced. Raises OSError where that fails; an older file is then untouched.
     """
-    fd, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    place = target.resolve()
+    if place.exists() and not place.is_file():
+        place.write_bytes(data)
+        return
+    fd, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
     try:
         with os.fdopen(fd, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(name, 0o644)
-        os.replace(name, target)
+        os.replace(name, place)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)

@@ -37,6 +37,8 @@ FORMAT = 1
 PYPERF_VERSION = "1.0"
 COMPRESSION = 3
 ZERO_S = 1e-12
+LONGEST_S = 1e6
+"""No session lasts so long; more would not survive as integer nanoseconds."""
 
 BESIDE_SERVER = tuple(phase for phase in WHOLE if phase is not Phase.SERVER)
 
@@ -204,14 +206,15 @@ class _Parts(dict[str, Nanoseconds]):
 
 
 def _result(suite: _SuiteJson) -> Result:
-    fields = {cell.pop("name"): cell for cell in json.loads(suite.metadata[_CELLS])}
+    fields = {cell.pop("name"): cell for cell in msgspec.json.decode(suite.metadata[_CELLS])}
     parts: dict[str, dict[tuple[int, int], _Parts]] = {name: {} for name in fields}
     for benchmark in suite.benchmarks:
         common = {**suite.metadata, **benchmark.metadata}
-        if common.get("unit", "second") != "second":
-            raise ValueError(f"unit of {common.get('name')} is {common['unit']!r}, not 'second'")
         for run in benchmark.runs:
             metadata = {**common, **run.metadata} if run.metadata else common
+            if metadata.get("unit", "second") != "second":
+                name, unit = metadata.get("name"), metadata["unit"]
+                raise ValueError(f"unit of {name} is {unit!r}, not 'second'")
             cell, _, part = str(metadata["name"]).rpartition(":")
             key = (int(metadata["position"]), int(metadata["round"]))
             session = parts[cell].setdefault(key, _Parts())
@@ -219,7 +222,7 @@ def _result(suite: _SuiteJson) -> Result:
             if part == _SETUP:
                 session.metadata = metadata
     failures = defaultdict(list)
-    for failure in json.loads(suite.metadata[_FAILURES]):
+    for failure in msgspec.json.decode(suite.metadata[_FAILURES]):
         failures[failure.pop("cell")].append(Failure(**failure))
     cells = [
         CellResult(
@@ -230,7 +233,9 @@ def _result(suite: _SuiteJson) -> Result:
         )
         for name, cell_fields in fields.items()
     ]
-    return Result(cells, dict(json.loads(suite.metadata[_RUN])), _environment(suite.metadata))
+    return Result(
+        cells, dict(msgspec.json.decode(suite.metadata[_RUN])), _environment(suite.metadata)
+    )
 
 
 def _environment(metadata: Mapping[str, Any]) -> dict[str, int | float | str]:
@@ -240,8 +245,8 @@ def _environment(metadata: Mapping[str, Any]) -> dict[str, int | float | str]:
 
 def _nanoseconds(values: list[float]) -> Nanoseconds:
     seconds = np.array(values, dtype=np.float64)
-    if not np.isfinite(seconds).all() or (seconds < 0).any():
-        raise ValueError("a value is negative or not a number")
+    if not (seconds >= 0).all() or (seconds > LONGEST_S).any():
+        raise ValueError(f"a value is negative, not a number, or above {LONGEST_S:.0f} s")
     return np.rint(seconds * 1e9).astype(np.int64)
 
 
@@ -274,7 +279,7 @@ def _session(key: tuple[int, int], parts: _Parts) -> Session:
         dispatch_probe_ns=parts.get("dispatch_probe", np.empty(0, np.int64)),
         outcomes=_prefixed(metadata, "calls_"),
         facts=_prefixed(metadata, "fact_"),
-        notices=json.loads(metadata.get("notices", "[]")),
+        notices=msgspec.json.decode(metadata.get("notices", "[]")),
     )
     if Phase.SERVER in parts and not np.array_equal(parts[Phase.SERVER], calls[Phase.SERVER]):
         raise ValueError("the phases of a call do not sum to its total")

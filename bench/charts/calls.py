@@ -27,7 +27,9 @@ def call_breakdown(result: Result, ax: Axes | None = None, *, share: bool = Fals
             return style.empty(ax, TITLE, "no call succeeded")
         for row, (_, calls) in enumerate(found):
             phases = calls.breakdown
-            style.stack(ax, row, phases.parts, phases.total.value / 100 if share else 1.0)
+            # On a coarse clock every call may take 0 ns: its bar is then empty.
+            percent_ns = (phases.total.value or 1.0) / 100
+            style.stack(ax, row, phases.parts, percent_ns if share else 1.0)
         if share:
             ax.set_xlim(0, 102)
             ax.set_xlabel("share of the mean call (%)")
