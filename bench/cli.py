@@ -1,17 +1,18 @@
 """The command line: parse, call, print, exit code; no logic.
 
-Exit codes: 0 all is well; 2 something could not be done (bad input, a session that failed, calls
-that all failed); 3 nothing was comparable; 130 interrupted. What was measured before is kept in
-every case.
+Exit codes: 0 all is well; 1 a gate failed; 2 something could not be done (bad input, a session that
+failed, calls that all failed, a figure that cannot be told); 3 not comparable; 130 interrupted.
+What was measured before is kept in every case.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -22,9 +23,12 @@ from bench.run_options import run_options
 if TYPE_CHECKING:
     from bench.results import Result
 
+GATE_FAILED = 1
 FAILED = 2
 NOT_COMPARABLE = 3
 INTERRUPTED = 130
+
+Decorated = TypeVar("Decorated", bound=Callable[..., object])
 
 
 class Group(click.Group):
@@ -33,19 +37,17 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; an error of ours ends with exit code 2."""
         try:
-            value = super().invoke(ctx)
-            sys.stdout.flush()
-            return value
+            with reader_may_leave():
+                value = super().invoke(ctx)
+                sys.stdout.flush()
+                return value
+            ctx.exit(0)
         except BenchError as error:
             click.echo(f"mcp-latency: {error}", err=True)
             ctx.exit(FAILED)
         except KeyboardInterrupt:
             click.echo("mcp-latency: interrupted", err=True)
             ctx.exit(INTERRUPTED)
-        except BrokenPipeError:
-            # The reader of our output has left (a pager, head): that is no fault.
-            _silence(sys.stdout)
-            ctx.exit(0)
         except OSError as error:
             _silence(sys.stdout)
             click.echo(
@@ -54,9 +56,44 @@ class Group(click.Group):
             ctx.exit(FAILED)
 
 
+@contextlib.contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Go on where the reader of our output has left (a pager, head): that is no fault."""
+    try:
+        yield
+    except BrokenPipeError:
+        _silence(sys.stdout)
+
+
 def _silence(stream: TextIO) -> None:
     """Let what is still buffered for a stream that cannot be written go nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def gates_and_exports(example: str) -> Callable[[Decorated], Decorated]:
+    """Add the options for gates and exports to a command."""
+    options = (
+        click.option(
+            "--fail-if",
+            multiple=True,
+            metavar="GATE",
+            help=f"Exit 1 if this holds, like '{example}' or 'stdio/*: {example}'; repeatable.",
+        ),
+        click.option("--strict", is_flag=True, help="A gate that its interval straddles fails."),
+        click.option(
+            "--export",
+            multiple=True,
+            metavar="FORMAT=PATH",
+            help="Write markdown, github, junit, hdr, csv or json; - is stdout; repeatable.",
+        ),
+    )
+
+    def decorate(command: Decorated) -> Decorated:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -84,13 +121,15 @@ def run(suite: str | None, output: Path | None, **options: Any) -> None:
     default="text",
     show_default=True,
 )
-def show(file: Path, format_: str) -> None:
-    """Print the tables of a result FILE."""
-    from bench.storage import load
+@gates_and_exports("call.p50 > 3ms")
+def show(file: Path, **options: Any) -> None:
+    """Print the tables of a result FILE.
 
-    result = load(file)
-    _print_result(result, format_)
-    _refuse_without_calls(file, result)
+    Exit codes: 0 every gate passes; 1 one fails; 2 something cannot be done or told.
+    """
+    from bench import show_command
+
+    show_command.show(file, options)
 
 
 @cli.command()
@@ -163,8 +202,13 @@ def make_page(files: Sequence[Path], output: Path | None) -> None:
     default="text",
     show_default=True,
 )
+@gates_and_exports("call.p99 > +10%")
 def compare(files: Sequence[Path], **options: Any) -> None:
-    """Compare result FILES with the first of them, or the cells of one FILE."""
+    """Compare result FILES with the first of them, or the cells of one FILE.
+
+    Exit codes: 0 every gate passes; 1 one fails; 2 something cannot be done or told; 3 a gate meets
+    what is not comparable, or nothing at all is.
+    """
     from bench import compare_command
 
     compare_command.compare(files, options)
@@ -235,17 +279,3 @@ def recover(journal: Path, output: Path, force: bool) -> None:
 def _refuse_without_calls(file: Path, result: Result) -> None:
     if not any(cell.n_calls for cell in result.cells):
         raise BenchError(f"{file}: no call succeeded, so there are no statistics")
-
-
-def _print_result(result: Result, format_: str) -> None:
-    from bench.render import formats, report, tables
-
-    made = tables.all_tables(result)
-    if format_ == "text":
-        report.print_report(result, made)
-    elif format_ == "markdown":
-        click.echo(formats.markdown(made) + report.markdown_provenance(result))
-    elif format_ == "json":
-        click.echo(formats.as_json(made, report.as_fields(result)), nl=False)
-    else:
-        click.echo(formats.as_csv(made), nl=False)

@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 
-from bench import comparison
+from bench import comparison, conclusion, exports, gates
 from bench.cli import NOT_COMPARABLE
 from bench.comparison import Comparison
 from bench.errors import BenchError
+from bench.exports.contents import Contents
 from bench.render import formats, verdicts
 from bench.results import Result
 from bench.storage import load
@@ -22,21 +23,35 @@ DESIGNS_OF_TWO = ("ab", "aa")
 
 def compare(files: Sequence[Path], options: Mapping[str, Any]) -> None:
     """Print comparisons; ends the program with its exit code."""
-    found = comparisons(files, options)
-    print_comparisons(found, options["format_"])
-    if not any(one.comparable for one in found):
-        raise click.exceptions.Exit(NOT_COMPARABLE)
+    asked = conclusion.read(options, files, relative=True)
+    results = load_all(files)
+    found = comparisons(results, options)
+    outcomes = gates.check_comparisons(found, asked.gates, strict=asked.strict)
+    contents = Contents(results, found, outcomes)
+    comparable = any(one.comparable for one in found)
+    conclusion.conclude(
+        asked,
+        contents,
+        lambda: print_comparisons(contents, asked.format),
+        otherwise=0 if comparable else NOT_COMPARABLE,
+    )
 
 
-def comparisons(files: Sequence[Path], options: Mapping[str, Any]) -> list[Comparison]:
+def load_all(files: Sequence[Path]) -> dict[str, Result]:
+    """Return the results in files under their names."""
+    return {label: load(path) for label, path in _labelled(files)}
+
+
+def comparisons(results: Mapping[str, Result], options: Mapping[str, Any]) -> list[Comparison]:
     """Return the comparisons that the command line asks for."""
     threshold = options["threshold"] / 100
-    if len(files) == 1:
-        result = load(files[0])
+    first, *others = results.items()
+    if not others:
+        label, result = first
         by = options["by"] or _by_design(result)
         if by is None:
             raise BenchError(
-                f"{files[0]}: one file alone; give a second one, or --by FIELD (server, transport, "
+                f"{label}: one file alone; give a second one, or --by FIELD (server, transport, "
                 "client, revision, …) to compare cells of this one"
             )
         return comparison.compare_within(
@@ -44,8 +59,7 @@ def comparisons(files: Sequence[Path], options: Mapping[str, Any]) -> list[Compa
         )
     for option in ("by", "baseline"):
         if options[option] is not None:
-            raise BenchError(f"--{option} compares cells of one file; {len(files)} were given")
-    first, *others = [(label, load(path)) for label, path in _labelled(files)]
+            raise BenchError(f"--{option} compares cells of one file; {len(results)} were given")
     return [
         comparison.compare(
             first[1],
@@ -58,23 +72,20 @@ def comparisons(files: Sequence[Path], options: Mapping[str, Any]) -> list[Compa
     ]
 
 
-def print_comparisons(found: Sequence[Comparison], format_: str = "text") -> None:
+def print_comparisons(contents: Contents, format_: str = "text") -> None:
     """Print comparisons in one of the formats of tables."""
-    tables = [verdicts.verdict_table(one) for one in found]
-    if format_ == "json":
-        fields = {"comparisons": [verdicts.as_fields(one) for one in found]}
-        click.echo(formats.as_json([], fields), nl=False)
-    elif format_ == "csv":
-        click.echo(formats.as_csv(tables), nl=False)
-    elif format_ == "markdown":
-        for one, table in zip(found, tables, strict=True):
+    if format_ == "markdown":
+        for one, table in zip(contents.comparisons, contents.tables, strict=True):
             lines = "".join(f"- {line}\n" for line in verdicts.sentences(one))
             click.echo(lines + "\n" + formats.markdown([table]))
+    elif format_ == "text":
+        print_text(contents.comparisons)
     else:
-        _print_text(found)
+        click.echo(exports.text(format_, contents), nl=False)
 
 
-def _print_text(found: Sequence[Comparison]) -> None:
+def print_text(found: Sequence[Comparison]) -> None:
+    """Print comparisons on the terminal."""
     from bench.render.report import make_console
 
     console = make_console()

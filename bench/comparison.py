@@ -14,7 +14,7 @@ from typing import Final
 
 from bench import stats
 from bench.errors import BenchError
-from bench.matching import Pair, conditions, match, match_within, values_of
+from bench.matching import Matched, Pair, conditions, match, match_within, values_of
 from bench.plan import BLOCKED
 from bench.results import Result
 from bench.stats import Contrast
@@ -69,9 +69,9 @@ class Row:
 class Comparison:
     """Everything that is said of two sides.
 
-    ``excluded`` names what has no counterpart or no data, ``warnings`` what differs without
-    standing in the way. ``paired`` says that both sides are of one interleaved run, so that
-    sessions are compared within their rounds.
+    ``excluded`` names what has no counterpart or no data, ``silent`` those of them without data,
+    ``warnings`` what differs without standing in the way. ``paired`` says that both sides are of
+    one interleaved run, so that sessions are compared within their rounds.
     """
 
     left: str
@@ -81,6 +81,7 @@ class Comparison:
     warnings: Sequence[str] = ()
     paired: bool = False
     threshold: float = THRESHOLD
+    silent: Sequence[str] = ()
     rows: Sequence[Row] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -160,9 +161,7 @@ def compare(
     if anyway:
         obstacles, warnings = [], [*obstacles, *warnings]
     matched = match(left, right, labels, obstacles)
-    return Comparison(
-        *labels, matched.pairs, matched.excluded, warnings, paired=False, threshold=threshold
-    )
+    return _comparison(matched, warnings, paired=False, threshold=threshold)
 
 
 def compare_within(
@@ -186,9 +185,7 @@ def compare_within(
     # Blocked sessions of the same number did not run beside each other.
     paired = result.run.get("order_of_sessions") != BLOCKED
     found = [
-        Comparison(
-            *matched.labels, matched.pairs, matched.excluded, paired=paired, threshold=threshold
-        )
+        _comparison(matched, paired=paired, threshold=threshold)
         for matched in matches
         if matched.met
     ]
@@ -214,6 +211,20 @@ def judge(contrast: Contrast, threshold: float, scale_ns: float) -> tuple[Verdic
     if high < -threshold:
         return Verdict.FASTER, ""
     return Verdict.NO_DIFFERENCE, ""
+
+
+def _comparison(
+    matched: Matched, warnings: Sequence[str] = (), *, paired: bool, threshold: float
+) -> Comparison:
+    return Comparison(
+        *matched.labels,
+        matched.pairs,
+        matched.excluded,
+        warnings,
+        paired=paired,
+        threshold=threshold,
+        silent=matched.silent,
+    )
 
 
 def _listed(cells: Sequence[str]) -> str:

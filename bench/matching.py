@@ -50,13 +50,15 @@ class Pair:
 class Matched:
     """Cells sorted into pairs and into what is left out, with the reason.
 
-    ``met`` counts the cells that have a counterpart, with data or without.
+    ``met`` counts the cells that have a counterpart, with data or without; ``silent`` names those
+    of them without.
     """
 
     labels: tuple[str, str]
     met: int = 0
     pairs: list[Pair] = field(default_factory=list)
     excluded: list[tuple[str, str]] = field(default_factory=list)
+    silent: list[str] = field(default_factory=list)
 
     def add(
         self, name: str, left: CellResult, right: CellResult, obstacles: Sequence[str] = ()
@@ -65,6 +67,7 @@ class Matched:
         self.met += 1
         sides = zip(self.labels, (left, right), strict=True)
         if silent := [label for label, cell in sides if not cell.n_calls]:
+            self.silent.append(name)
             self.leave_out(name, f"no successful calls in {' and '.join(silent)}")
         else:
             self.pairs.append(Pair(name, left, right, tuple(obstacles)))

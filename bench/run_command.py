@@ -16,7 +16,7 @@ import click
 from bench import noise_floor
 from bench.adaptive import Goal
 from bench.cli import FAILED, INTERRUPTED
-from bench.compare_command import print_comparisons
+from bench.compare_command import print_text
 from bench.comparison import compare_within
 from bench.errors import BenchError
 from bench.measure import Options, check_output, measure, plan_of
@@ -108,7 +108,7 @@ def _report(result: Result, path: Path, *, interrupted: bool) -> None:
         report.print_report(result, tables.all_tables(result))
         click.echo(f"result: {path}")
     if result.run["design"] != SUITE and all(cell.n_calls for cell in result.cells):
-        print_comparisons(compare_within(result, "server", baseline=result.run["names"][0]))
+        print_text(compare_within(result, "server", baseline=result.run["names"][0]))
     for line in report.failures(result):
         click.echo(line, err=True)
     if interrupted:

@@ -47,6 +47,10 @@ FORBIDDEN = {
     "adaptive.py": {"os", "time", "numpy", "bench.storage", "bench.runner", "bench.measure"},
     "noise_floor.py": {"time", "numpy", "bench.runner", "bench.measure"},
     "run_flags.py": {"click", "bench.runner", "bench.storage", "bench.render"},
+    "gate_syntax.py": {"os", "time", "numpy", "bench.results", "bench.comparison"},
+    "gates.py": {"os", "time", "numpy", "matplotlib", "bench.storage", "bench.runner"},
+    "figures.py": {"os", "time", "numpy", "matplotlib", "bench.storage", "bench.runner"},
+    "exports": {"time", "numpy", "matplotlib", "click", "bench.runner", "bench.storage"},
     "breakdown.py": {"os", "time", "matplotlib", "bench.storage", "bench.runner"},
     "detect.py": {
         "os", "time", "scipy", "matplotlib", "bench.results", "bench.phases", "bench.breakdown",
@@ -114,7 +118,7 @@ def test_nothing_heavy_is_imported_at_start_up_or_in_the_worker(module: str) -> 
 
 def test_no_printing_outside_the_command_line_and_the_reports() -> None:
     allowed = {"cli.py", "run_command.py", "show_progress.py", "report.py", "doctor.py"}
-    allowed |= {"formats.py", "compare_command.py"}
+    allowed |= {"formats.py", "compare_command.py", "show_command.py", "conclusion.py"}
     for path in MODULES:
         if path.name not in allowed:
             text = path.read_text("utf-8")

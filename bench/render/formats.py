@@ -58,9 +58,9 @@ def markdown(tables: Sequence[Table]) -> str:
     parts = []
     for table in tables:
         headings = list(table.columns.values())
-        lines = [f"### {table.title}", "", _markdown_row(headings)]
-        lines.append(_markdown_row([":--", *["--:"] * (len(headings) - 1)]))
-        lines += [_markdown_row(_texts(table, row)) for row in table.rows]
+        lines = [f"### {table.title}", "", markdown_row(headings)]
+        lines.append(markdown_row([":--", *["--:"] * (len(headings) - 1)]))
+        lines += [markdown_row(_texts(table, row)) for row in table.rows]
         lines += ["", *table.notes]
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
@@ -168,5 +168,6 @@ def _csv_value(value: Value) -> list[Any]:
     return [value, None, None, None, None, None]
 
 
-def _markdown_row(texts: Sequence[str]) -> str:
+def markdown_row(texts: Sequence[str]) -> str:
+    """Return one line of a Markdown table."""
     return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"

@@ -51,6 +51,11 @@ def sentences(comparison: Comparison) -> list[str]:
     return lines
 
 
+def row_sentence(row: Row) -> str:
+    """Return the verdict of a row, with its amount or its reason."""
+    return f"{_said(row)}{_amount(row)}"
+
+
 def as_fields(comparison: Comparison) -> dict[str, Any]:
     """Return a comparison as plain values with units in the keys; what cannot be told is None."""
     return {
@@ -58,8 +63,6 @@ def as_fields(comparison: Comparison) -> dict[str, Any]:
         "right": comparison.right,
         "paired": comparison.paired,
         "threshold": comparison.threshold,
-        "interval_method": stats.INTERVAL_METHOD,
-        "quantile_method": stats.QUANTILE_METHOD,
         "counted": comparison.counted,
         "excluded": [{"cell": cell, "reason": why} for cell, why in comparison.excluded],
         "warnings": list(comparison.warnings),
