@@ -19,6 +19,10 @@ class ResultFileError(BenchError):
     """A result file cannot be read or written."""
 
 
+class SelectionError(BenchError):
+    """A result holds nothing of the kind that was asked for."""
+
+
 class MeasurementError(BenchError):
     """A run ended without what it was asked for."""
 

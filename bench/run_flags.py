@@ -10,6 +10,7 @@ from typing import Any
 
 from bench import suite as suites
 from bench.adaptive import LEAST_SESSIONS, Goal, parse_duration, parse_figure, parse_precision
+from bench.ask import cell_of, sized
 from bench.errors import SuiteError
 from bench.measure import parse_arguments
 from bench.plan import INTERLEAVED
@@ -158,14 +159,14 @@ def _cell(target: Target, flags: Mapping[str, Any]) -> Cell:
         arguments = parse_arguments(flags["arguments"]) if flags["arguments"] else {}
     except ValueError as error:
         raise SuiteError(f"--arguments: {error}") from None
-    return suites.make_cell(
+    return cell_of(
         target,
         flags["tool"],
-        arguments=arguments,
-        transport=flags["transport"] or ("stdio" if target.url is None else "http"),
+        arguments,
+        transport=flags["transport"],
         client=flags["client"],
         revision=flags["revision"],
-        wire=suites.Wire(reopen=flags["reopen"]),
+        reopen=flags["reopen"],
     )
 
 
@@ -175,36 +176,23 @@ def _options(names: Iterable[str]) -> list[str]:
 
 def _sized(suite: Suite, flags: Mapping[str, Any]) -> Suite:
     """Apply the flags that change how much is measured; what is given by number wins."""
-    if flags["fast"] and flags["rigorous"]:
-        raise SuiteError("--fast and --rigorous exclude each other")
-    changes: dict[str, Any] = {}
-    if flags["fast"]:
-        changes = dict(zip(("sessions", "calls", "warmups"), suites.FAST, strict=True))
-    elif flags["rigorous"]:
-        changes = dict(zip(("sessions", "calls", "warmups"), suites.RIGOROUS, strict=True))
-    for option, name in (
-        ("sessions", "sessions"),
-        ("calls", "calls"),
-        ("warmups", "warmups"),
-        ("pause", "pause_s"),
-        ("timeout", "timeout_s"),
-        ("close_grace", "close_grace_s"),
-    ):
-        if flags[option] is not None:
-            changes[name] = flags[option]
-    if _goes_on(flags):
+    amounts = {
+        "sessions": flags["sessions"],
+        "calls": flags["calls"],
+        "warmups": flags["warmups"],
+        "pause_s": flags["pause"],
+        "timeout_s": flags["timeout"],
+        "close_grace_s": flags["close_grace"],
+        "strict": flags["strict"],
+        "order": flags["order"],
+        "probe_version": flags["probe_version"],
+    }
+    fast, rigorous = flags["fast"], flags["rigorous"]
+    if _goes_on(flags) and not flags["sessions"] and not rigorous:
         # What a suite plans is too many or too few; the least is asked for by number or --rigorous.
-        changes["sessions"] = flags["sessions"] or max(LEAST_SESSIONS, changes.get("sessions", 0))
-    suite = replace(
-        suite,
-        **changes,
-        strict=flags["strict"],
-        order=flags["order"],
-        probe_version=flags["probe_version"],
-    )
-    if flags["no_marks"]:
-        suite = suites.without_marks(suite)
-    return suites.checked(suite, "options")
+        amounts["sessions"] = LEAST_SESSIONS
+    suite = sized(suite, amounts, fast=fast, rigorous=rigorous)
+    return suites.without_marks(suite) if flags["no_marks"] else suite
 
 
 def cpus_of(text: str | None) -> tuple[tuple[int, ...], tuple[int, ...]]:

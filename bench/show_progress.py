@@ -1,4 +1,7 @@
-"""Progress of a run: a bar with the time left on a terminal, plain lines elsewhere, on stderr."""
+"""Progress of a run: a bar with the time left on a terminal or in a notebook, else plain lines.
+
+Bar and lines of a terminal go to stderr.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from html import escape
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -39,6 +44,8 @@ def make_progress(suite: Suite, slots: int | None, *, quiet: bool) -> Iterator[P
     """Give the kind of progress that fits where stderr goes; ``slots`` is None if not known."""
     if quiet:
         yield _Silent()
+    elif _in_notebook():
+        yield _Shown(suite, slots)
     elif sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -95,12 +102,67 @@ class _Bar:
         self._known = f"{text}; " if text else ""
 
 
+def _in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+class _Shown:
+    """One display of a notebook, drawn anew; rich would need ipywidgets for it."""
+
+    def __init__(self, suite: Suite, slots: int | None) -> None:
+        notebook: Any = import_module("IPython.display")
+        self._as_html = notebook.HTML
+        self._suite = suite
+        self._spent = _Spent(slots)
+        self._done = 0
+        self._text = self._known = ""
+        self._display = notebook.display(notebook.HTML(self._html()), display_id=True)
+
+    def update(self, slot: Slot, step: str, done: int) -> None:
+        self._draw(f"{self._suite.cells[slot.cell].name}  {step}")
+
+    def finished(self, slot: Slot, entry: SessionEntry) -> None:
+        self._done = slot.position + 1
+        over = self._done == self._spent.slots
+        self._draw("" if over else self._spent.after(self._done))
+
+    def looked(self, known: Sequence[Width]) -> None:
+        self._known = widest(known)
+
+    def _draw(self, text: str) -> None:
+        text = "; ".join(part for part in (self._known, text) if part)
+        if text != self._text:
+            self._text = text
+            self._display.update(self._as_html(self._html()))
+
+    def _html(self) -> str:
+        slots = self._spent.slots
+        place = f'value="{self._done}" max="{slots}"' if slots is not None else ""
+        count = f"{self._done}/{slots}" if slots is not None else f"{self._done}"
+        return f"<progress {place}></progress> {count} sessions {escape(self._text)}"
+
+
+class _Spent:
+    """Guesses the rest of a run from its sessions so far; without ``slots`` tells what is spent."""
+
+    def __init__(self, slots: int | None) -> None:
+        self.slots = slots
+        self._started_s = time.monotonic()
+
+    def after(self, done: int) -> str:
+        """Return how long the sessions after the first ``done`` will take."""
+        spent_s = time.monotonic() - self._started_s
+        if self.slots is None:
+            return f"{_time(spent_s)} spent"
+        return f"{_time(spent_s / done * (self.slots - done))} left"
+
+
 class _Lines:
     def __init__(self, suite: Suite, slots: int | None) -> None:
         self._suite = suite
-        self._slots = slots
         self._heard = True
-        self._started_s = time.monotonic()
+        self._spent = _Spent(slots)
 
     def update(self, slot: Slot, step: str, done: int) -> None:
         pass
@@ -110,12 +172,8 @@ class _Lines:
         outcome = "ok" if failure is None else f"failed in {failure['phase']}: {failure['cause']}"
         name = self._suite.cells[slot.cell].name
         done = slot.position + 1
-        spent_s = time.monotonic() - self._started_s
-        if self._slots is None:
-            self._say(f"[{done}] {name}: {outcome} ({_time(spent_s)} spent)")
-        else:
-            left_s = spent_s / done * (self._slots - done)
-            self._say(f"[{done}/{self._slots}] {name}: {outcome} ({_time(left_s)} left)")
+        count = f"{done}/{self._spent.slots}" if self._spent.slots is not None else f"{done}"
+        self._say(f"[{count}] {name}: {outcome} ({self._spent.after(done)})")
 
     def looked(self, known: Sequence[Width]) -> None:
         if text := widest(known):

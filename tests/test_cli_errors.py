@@ -41,7 +41,7 @@ BAD_RUNS = {
     "run empty.toml": r"empty\.toml: .*missing required field `cell`",
     "run no-cells.toml": r"no-cells\.toml: no cells; expected at least one",
     "run bill --revision 1999-01-01": r"--revision: no revision '1999-01-01'; expected one of: 20",
-    "run bill --fast --rigorous": r"--fast and --rigorous exclude each other",
+    "run bill --fast --rigorous": r"fast and rigorous exclude each other",
     "run bill --command x --tool x": r"either the suite 'bill' or --command, not both",
     "run bill --ab x y --tool x": r"either the suite 'bill' or --ab, not both",
     "run --tool x": r"--tool needs --command",
