@@ -11,15 +11,23 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _PUBLIC = {
-    "load": "bench.storage",
+    "BenchError": "bench.errors",
+    "Run": "bench.api",
+    "load": "bench.api",
+    "run": "bench.run_function",
     "breakdown": "bench",
     "charts": "bench",
 }
 
 if TYPE_CHECKING:
-    from bench.storage import load as load
+    from bench import breakdown as breakdown
+    from bench import charts as charts
+    from bench.api import Run as Run
+    from bench.api import load as load
+    from bench.errors import BenchError as BenchError
+    from bench.run_function import run as run
 
-__all__ = ["__version__", "load"]
+__all__ = ["BenchError", "Run", "__version__", "breakdown", "charts", "load", "run"]
 
 
 def __getattr__(name: str) -> Any:
@@ -30,3 +38,7 @@ def __getattr__(name: str) -> Any:
     if home == __name__:
         return importlib.import_module(f"{home}.{name}")
     return getattr(importlib.import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC})
