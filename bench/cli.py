@@ -149,7 +149,8 @@ def show(file: Path, **options: Any) -> None:
     show_default=True,
 )
 @click.option("--log", is_flag=True, help="Logarithmic axis for the setup waterfall.")
-def plot(file: Path, folder: Path | None, format_: str, log: bool) -> None:
+@click.option("--dark", is_flag=True, help="For a dark page.")
+def plot(file: Path, folder: Path | None, format_: str, log: bool, dark: bool) -> None:
     """Draw the charts of a result FILE."""
     from bench import charts
     from bench.storage import load
@@ -160,7 +161,8 @@ def plot(file: Path, folder: Path | None, format_: str, log: bool) -> None:
     )
     try:
         target.mkdir(parents=True, exist_ok=True)
-        drawn = charts.save_all(result, target, format_=format_, log=log)
+        with charts.style(dark=dark):
+            drawn = charts.save_all(result, target, format_=format_, log=log)
     except OSError as error:
         raise BenchError(f"{target}: charts cannot be written: {error.strerror}") from None
     for path in drawn:

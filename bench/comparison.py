@@ -17,7 +17,7 @@ from bench.errors import BenchError
 from bench.matching import Matched, Pair, conditions, match, match_within, values_of
 from bench.plan import BLOCKED
 from bench.results import Result
-from bench.stats import Contrast
+from bench.stats import Contrast, Estimate
 from bench.subjects import BOUNDARY, CALL, HANDLER, Measured, measured
 
 THRESHOLD: Final = 0.02
@@ -63,6 +63,11 @@ class Row:
     def label(self) -> str:
         """The row in one phrase."""
         return f"{self.cell} {self.subject}.{self.figure}"
+
+    @property
+    def ratio(self) -> Estimate | None:
+        """Right over left, where there is such a ratio."""
+        return None if self.contrast is None else self.contrast.ratio
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,14 @@ from matplotlib.axes import Axes
 
 from bench import breakdown
 from bench.breakdown import CostLine
-from bench.charts import style
+from bench.charts import alt, parts
+from bench.charts.style import palette, style
 from bench.render import units
 from bench.results import Result
 
 MOST_CALLS = 100_000
 _HEIGHT_IN = 4.6
 _LEGEND_ROW_IN = 0.19
-_LONG_LABEL = 45
-"""Above this many letters two columns of the legend would not fit."""
 
 
 def amortisation(
@@ -35,56 +34,59 @@ def amortisation(
     handler = handler or _handler(result)
     server = server or _server(result, handler)
     lines = breakdown.cost_lines(result, handler, server)
-    what = ", ".join(style.short(name) for name in (server or "no server", handler))
-    title = f"Cost of N calls in one session ({what}, thin client)"
-    with style.style():
-        ax = style.axis_for(ax, _HEIGHT_IN + _LEGEND_ROW_IN * len(lines))
+    what = ", ".join(parts.short(name) for name in (server or "no server", handler))
+    title = f"Cost of N calls in one session: {what}"
+    with style():
+        ax = parts.axis_for(ax, _HEIGHT_IN + _LEGEND_ROW_IN * len(lines))
         if not lines:
-            return style.empty(ax, title, "no call succeeded")
-        calls = np.geomspace(1, MOST_CALLS, 120)
-        for place, line in enumerate(lines):
-            ax.plot(
-                calls,
-                line.setup_ns + calls * line.call_ns,
-                color=style.LINES[place % len(style.LINES)],
-                linestyle=style.DASHES[place // len(style.LINES) % len(style.DASHES)],
-                linewidth=1.4,
-                label=style.short(line.label),
-            )
+            return parts.empty(ax, title, "no call succeeded")
+        _draw(ax, lines)
         crossings = breakdown.crossings(lines)
         for n, _, following in crossings:
             if 1 <= n <= MOST_CALLS:
-                ax.plot([n], [following.cost_ns(n)], "o", color=style.INK, markersize=4)
-        ax.set_title(title)
+                ax.plot([n], [following.cost_ns(n)], "o", color=palette().ink, markersize=4)
+        ax.set_title(title.replace(": ", "\n"))
         ax.set_xlabel("calls in the session (log axis)")
         ax.set_xscale("log")
-        ax.xaxis.set_major_formatter(lambda n, _: f"{n:,.0f}")
         ax.set_xlim(1, MOST_CALLS)
-        _cost_axis(ax)
+        ax.xaxis.set_major_formatter(lambda n, _: f"{n:,.0f}")
+        high_ns = max(line.cost_ns(MOST_CALLS) for line in lines)
+        low_ns = max(min(line.cost_ns(1) for line in lines), 1.0)
+        parts.time_axis(ax, "time, setup and calls", high_ns, low_ns * 0.8, axis="y")
         ax.legend(
             loc="upper left",
             bbox_to_anchor=(0.0, -0.12),
-            ncols=2 if max(len(line.label) for line in lines) <= _LONG_LABEL else 1,
+            ncols=parts.legend_columns([line.label for line in lines]),
             borderaxespad=0,
             title=_in_words(lines, crossings),
             alignment="left",
         )
+        change = _in_words(lines, crossings).replace("\n", ", ")
+        alt.describe(ax, title, f"Lines of time over the number of calls; {change}", _words(lines))
     return ax
 
 
-def _cost_axis(ax: Axes) -> None:
-    ax.set_yscale("log")
-    ax.yaxis.set_major_formatter(lambda ns, _: units.duration(ns) if ns > 0 else "0")
-    ax.set_ylabel("time, setup and calls (log axis)")
+def _draw(ax: Axes, lines: Sequence[CostLine]) -> None:
+    calls = np.geomspace(1, MOST_CALLS, 120)
+    for place, line in enumerate(lines):
+        cost_ns = line.setup_ns + calls * line.call_ns
+        ax.plot(calls, cost_ns, label=parts.short(line.label), **palette().line(place))
+
+
+def _words(lines: Sequence[CostLine]) -> list[str]:
+    return [
+        f"{line.label} {units.duration(line.setup_ns)} + N × {units.duration(line.call_ns)}"
+        for line in lines
+    ]
 
 
 def _in_words(
     lines: Sequence[CostLine], crossings: Sequence[tuple[float, CostLine, CostLine]]
 ) -> str:
     first = crossings[0][1] if crossings else min(lines, key=lambda line: line.cost_ns(1))
-    text = f"cheapest: {style.short(first.label)}"
+    text = f"cheapest: {parts.short(first.label)}"
     for n, _, following in crossings:
-        text += f"\nfrom {max(round(n + 0.5), 1):,} calls on: {style.short(following.label)}"
+        text += f"\nfrom {max(round(n + 0.5), 1):,} calls on: {parts.short(following.label)}"
     return text
 
 
@@ -94,12 +96,11 @@ def _handler(result: Result) -> str:
 
 
 def _server(result: Result, handler: str) -> str | None:
-    ways = Counter(
-        server
-        for server, _ in {
-            (cell.server, cell.reach)
-            for cell in result.cells
-            if cell.handler == handler and breakdown.session_by_wire(cell)
-        }
+    # A dict, not a set: which of two servers with as many ways is drawn must not be chance.
+    pairs = dict.fromkeys(
+        (cell.server, cell.reach)
+        for cell in result.cells
+        if cell.handler == handler and breakdown.session_by_wire(cell)
     )
+    ways = Counter(server for server, _ in pairs)
     return ways.most_common(1)[0][0] if ways else None

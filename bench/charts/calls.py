@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 
 from bench import breakdown
 from bench.breakdown import Calls
-from bench.charts import style
+from bench.charts import alt, parts
+from bench.charts.style import style
 from bench.phases import CALL, Phase
 from bench.render import units
 from bench.results import CellResult, Result
@@ -21,25 +22,29 @@ def call_breakdown(result: Result, ax: Axes | None = None, *, share: bool = Fals
     read side by side. The numbers at the end of a row are the mean total, boundary and handler.
     """
     found = [(cell, calls) for cell in result.cells if (calls := breakdown.calls(cell))]
-    with style.style():
-        ax = style.rows_figure(ax, [cell.name for cell, _ in found])
+    with style():
+        ax = parts.rows_figure(ax, [cell.name for cell, _ in found])
         if not found:
-            return style.empty(ax, TITLE, "no call succeeded")
+            return parts.empty(ax, TITLE, "no call succeeded")
         for row, (_, calls) in enumerate(found):
             phases = calls.breakdown
             # On a coarse clock every call may take 0 ns: its bar is then empty.
-            percent_ns = (phases.total.value or 1.0) / 100
-            style.stack(ax, row, phases.parts, percent_ns if share else 1.0)
+            size_ns = (phases.total.value or 1.0) / 100 if share else 1.0
+            parts.stack(ax, row, phases.parts, size_ns)
+            if not share:
+                parts.interval(ax, row, phases.total)
         if share:
             ax.set_xlim(0, 102)
             ax.set_xlabel("share of the mean call (%)")
         else:
-            longest_ns = max(calls.breakdown.total.value for _, calls in found)
-            style.time_axis(ax, "mean time of a call", longest_ns)
-        style.name_rows(ax, [cell.name for cell, _ in found])
+            longest_ns = parts.longest(calls.breakdown.total for _, calls in found)
+            parts.time_axis(ax, "mean time of a call", longest_ns)
+        parts.name_rows(ax, [cell.name for cell, _ in found])
         notes = [_numbers(calls) for _, calls in found]
-        style.note_rows(ax, notes, "mean = boundary + handler")
-        style.title_and_legend(ax, TITLE, _phases(found))
+        parts.note_rows(ax, notes, "mean = boundary + handler")
+        parts.title_and_legend(ax, TITLE, _phases(found))
+        how = "Stacked bars, one per cell" + (", each its own 100 %" if share else "")
+        alt.describe(ax, TITLE, how, [_in_words(cell.name, calls) for cell, calls in found])
     return ax
 
 
@@ -49,6 +54,14 @@ def _numbers(calls: Calls) -> str:
         return total
     boundary = units.duration(calls.boundary.value)
     return f"{total} = {boundary} + {units.duration(calls.handler.value)}"
+
+
+def _in_words(name: str, calls: Calls) -> str:
+    text = f"{name} {parts.with_interval(calls.breakdown.total)}, {parts.mostly(calls.breakdown)}"
+    if calls.boundary is None or calls.handler is None:
+        return text
+    boundary, handler = (units.duration(e.value) for e in (calls.boundary, calls.handler))
+    return f"{text}, boundary {boundary}, handler {handler}"
 
 
 def _phases(found: list[tuple[CellResult, Calls]]) -> list[Phase]:

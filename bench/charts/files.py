@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bench import breakdown
-from bench.charts import style
+from bench.charts import alt, parts
 from bench.charts.amortisation import amortisation
 from bench.charts.calls import call_breakdown
 from bench.charts.distribution import ecdf
 from bench.charts.ladder import ladder
+from bench.charts.percentiles import percentiles
+from bench.charts.sequence import sequence
 from bench.charts.setup import waterfall
 from bench.charts.side_by_side import side_by_side
+from bench.charts.small_multiples import grid_of, small_multiples
+from bench.charts.style import FONT, palette, style
+from bench.charts.timeline import timeline
 from bench.results import Result
-from bench.spec import LISTENING
+from bench.spec import LISTENING, MCP_TRANSPORTS
 
 DOTS_PER_INCH = 200
 
@@ -37,14 +43,20 @@ def save_all(
     return files
 
 
-def drawings(result: Result, *, log: bool = False) -> dict[str, Callable[[], Axes]]:
+def drawings(result: Result, *, log: bool = False) -> dict[str, Callable[[], Axes | Figure]]:
     """Return every chart that the result has something for, by name, not drawn yet."""
-    charts: dict[str, Callable[[], Axes]] = {
+    charts: dict[str, Callable[[], Axes | Figure]] = {
         "setup": lambda: waterfall(result, log=log),
         "calls": lambda: call_breakdown(result),
         "calls-share": lambda: call_breakdown(result, share=True),
         "ecdf": lambda: ecdf(result),
+        "percentiles": lambda: percentiles(result),
+        "timeline": lambda: timeline(result),
     }
+    if any(cell.transport in MCP_TRANSPORTS and cell.n_calls for cell in result.cells):
+        charts["sequence"] = lambda: sequence(result)
+    if grid_of(result).crossed:
+        charts["small-multiples"] = lambda: small_multiples(result)
     if len(breakdown.ladder(result)) > 1:
         charts["ladder"] = lambda: ladder(result)
     if any(cell.transport in LISTENING for cell in result.cells):
@@ -54,12 +66,29 @@ def drawings(result: Result, *, log: bool = False) -> dict[str, Callable[[], Axe
     return charts
 
 
-def save(ax: Axes, result: Result, path: Path) -> None:
-    """Write the figure of an axis with the provenance of its result under it."""
-    figure = ax.get_figure()
-    assert isinstance(figure, Figure)
-    with style.style():
-        figure.supxlabel(style.caption(result), fontsize=style.FONT - 2, color=style.MUTED)
-        # No date inside the file: the same result gives the same picture.
-        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(path.suffix[1:])
+def save(ax: Axes | Figure, result: Result, path: Path) -> None:
+    """Write the figure of a chart with the provenance of its result under it, and its words.
+
+    The words are title and description of an SVG, fields of a PNG, the subject of a PDF. The same
+    result gives the same bytes. Raises OSError where the file cannot be written.
+    """
+    figure = parts.figure_of(ax)
+    title, text = alt.title_and_text(ax)
+    with style():
+        muted = palette().muted
+        figure.supxlabel(parts.caption(result), fontsize=FONT - 2, color=muted)
+        metadata = {
+            "svg": {"Date": None, "Title": title, "Description": text},
+            "png": {"Title": title, "Description": text},
+            "pdf": {"CreationDate": None, "Title": title, "Subject": text},
+        }[path.suffix[1:]]
         figure.savefig(path, dpi=DOTS_PER_INCH, metadata=metadata)
+    if path.suffix == ".svg":
+        _describe_svg(path, text)
+
+
+def _describe_svg(path: Path, text: str) -> None:
+    """Put the words where screen readers look; matplotlib writes them as metadata alone."""
+    svg = path.read_text("utf-8")
+    described = svg.replace("</title>", f"</title>\n <desc>{escape(text)}</desc>", 1)
+    path.write_text(described.replace("<svg ", '<svg role="img" ', 1), "utf-8")

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bench.charts import parts
 from bench.charts.style import style
 
 _PX_PER_PT = 4 / 3
@@ -26,12 +27,12 @@ _FONTS = f"{_FONT}, Verdana, sans-serif"
 """Verdana is as wide: where DejaVu is not there, no text runs into another."""
 
 
-def inline_svg(ax: Axes, prefix: str, alt_text: str) -> str:
-    """Return the figure of an axis as one ``<svg>`` element with every id after ``prefix``.
+def inline_svg(chart: Axes | Figure, prefix: str, alt_text: str) -> str:
+    """Return a chart as one ``<svg>`` element with every id after ``prefix``.
 
     Its text stays text; its natural width in pixels is in the style variable ``--natural``.
     """
-    root = ElementTree.fromstring(_drawn(ax))
+    root = ElementTree.fromstring(_drawn(chart))
     kept = set(_references(root))
     for element in root.iter():
         for child in [child for child in element if child.tag in _LEFT_OUT]:
@@ -49,9 +50,8 @@ def inline_svg(ax: Axes, prefix: str, alt_text: str) -> str:
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _drawn(ax: Axes) -> bytes:
-    figure = ax.get_figure()
-    assert isinstance(figure, Figure)
+def _drawn(chart: Axes | Figure) -> bytes:
+    figure = parts.figure_of(chart)
     file = io.BytesIO()
     with style(), warnings.catch_warnings():
         # The reader's browser has fonts for what is missing here.

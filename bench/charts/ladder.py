@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 
 from bench import breakdown
 from bench.breakdown import Rung
-from bench.charts import style
+from bench.charts import alt, parts
+from bench.charts.style import style
 from bench.render import units
 from bench.results import Result
 
@@ -17,19 +18,21 @@ _BASE, _ADDED = "#9ecae9", "#0072b2"
 def ladder(result: Result, ax: Axes | None = None) -> Axes:
     """Draw the median call of each rung: what the rung below took, and what this one adds."""
     rungs = breakdown.ladder(result)
-    with style.style():
-        ax = style.rows_figure(ax, [rung.label for rung in rungs])
+    with style():
+        ax = parts.rows_figure(ax, [rung.label for rung in rungs])
         if not rungs:
-            return style.empty(ax, TITLE, "no call succeeded")
-        longest_ns = max(rung.total.high or rung.total.value for rung in rungs)
+            return parts.empty(ax, TITLE, "no call succeeded")
+        longest_ns = parts.longest(rung.total for rung in rungs)
         below_ns = 0.0
         for row, rung in enumerate(rungs):
             _draw_rung(ax, row, rung, below_ns)
             below_ns = rung.total.value
-        style.time_axis(ax, "median time of a call", longest_ns)
+        parts.time_axis(ax, "median time of a call", longest_ns)
         ax.set_title(TITLE, pad=18)
-        style.name_rows(ax, [rung.label for rung in rungs])
-        style.note_rows(ax, [_note(rung) for rung in rungs], "median (adds [95 % interval])")
+        parts.name_rows(ax, [rung.label for rung in rungs])
+        parts.note_rows(ax, [_note(rung) for rung in rungs], "median (adds [95 % interval])")
+        words = [f"{rung.label} {_note(rung)}" for rung in rungs]
+        alt.describe(ax, TITLE, "Bars from the lowest rung up, median and what it adds", words)
     return ax
 
 
@@ -38,9 +41,7 @@ def _draw_rung(ax: Axes, row: int, rung: Rung, below_ns: float) -> None:
     below_ns = min(below_ns, total_ns)
     ax.barh(row, below_ns, height=0.62, color=_BASE, label="below")
     ax.barh(row, total_ns - below_ns, left=below_ns, height=0.62, color=_ADDED, label="added")
-    if rung.total.low is not None and rung.total.high is not None:
-        ends = [rung.total.low, rung.total.high]
-        ax.plot(ends, [row, row], color=style.INK, linewidth=1, marker="|", markersize=5)
+    parts.interval(ax, row, rung.total)
 
 
 def _note(rung: Rung) -> str:
@@ -48,4 +49,4 @@ def _note(rung: Rung) -> str:
     if rung.increment is None:
         return text
     sign = "+" if rung.increment.value >= 0 else "−"
-    return f"{text} ({sign}{style.with_interval(rung.increment).lstrip('-')})"
+    return f"{text} ({sign}{parts.with_interval(rung.increment).lstrip('-')})"

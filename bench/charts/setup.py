@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from matplotlib.axes import Axes
 
 from bench import breakdown
-from bench.breakdown import Breakdown
-from bench.charts import style
+from bench.charts import alt, parts
+from bench.charts.style import style
 from bench.phases import Phase
 from bench.results import CellResult, Result
 
@@ -28,33 +27,51 @@ def waterfall(
     that a server of 40 ms and one of 2 s can both be read; lengths of bars are then no times.
     """
     title = f"{TITLE}, server running" if after_boot else TITLE
-    groups = breakdown.setup_groups(result)
-    bills = [_without_start(bill) if after_boot else bill for bill in _bills(groups)]
-    shown = [(group, bill) for group, bill in zip(groups, bills, strict=True) if bill.parts]
+    all_groups = breakdown.setup_groups(result)
+    if after_boot:
+        all_groups = [without_start(group) for group in all_groups]
+    found = [(group, breakdown.setup(group)) for group in all_groups]
+    shown = [(group, bill) for group, bill in found if bill is not None and bill.parts]
     groups, bills = [group for group, _ in shown], [bill for _, bill in shown]
-    with style.style():
-        ax = style.rows_figure(ax, [group.name for group in groups])
+    with style():
+        ax = parts.rows_figure(ax, [group.name for group in groups])
         if not groups:
-            return style.empty(ax, title, "no session was finished")
+            return parts.empty(ax, title, "no session was finished")
         for row, bill in enumerate(bills):
-            style.stack(ax, row, bill.parts)
+            parts.stack(ax, row, bill.parts)
+            parts.interval(ax, row, bill.total)
         first_ns = min(next(iter(bill.parts.values())).value for bill in bills)
-        longest_ns = max(bill.total.value for bill in bills)
+        longest_ns = parts.longest(bill.total for bill in bills)
         text = "time since the start of the session"
-        style.time_axis(ax, text, longest_ns, first_ns / 2 if log else None)
-        style.name_rows(ax, [group.name for group in groups])
-        notes = [style.with_interval(bill.total) for bill in bills]
-        style.note_rows(ax, notes, "mean [95 % interval]")
+        parts.time_axis(ax, text, longest_ns, first_ns / 2 if log else None)
+        parts.name_rows(ax, [group.name for group in groups])
+        notes = [parts.with_interval(bill.total) for bill in bills]
+        parts.note_rows(ax, notes, "mean [95 % interval]")
         there = [phase for phase in Phase if any(phase in bill.parts for bill in bills)]
-        style.title_and_legend(ax, title, there)
+        parts.title_and_legend(ax, title, there)
+        words = [
+            f"{group.name} {parts.with_interval(bill.total)}, {parts.mostly(bill)}"
+            for group, bill in zip(groups, bills, strict=True)
+        ]
+        alt.describe(ax, title, "Bars of contiguous phases, one row per server", words)
     return ax
 
 
-def _bills(groups: Sequence[CellResult]) -> list[Breakdown]:
-    return [bill for group in groups if (bill := breakdown.setup(group)) is not None]
+def without_start(cell: CellResult) -> CellResult:
+    """Return a cell whose setup begins when its server has booted.
 
-
-def _without_start(bill: Breakdown) -> Breakdown:
-    parts = {phase: part for phase, part in bill.parts.items() if phase not in _START}
-    rest_ns = sum(part.value for part in parts.values())
-    return Breakdown(parts, replace(bill.total, value=rest_ns, low=None, high=None))
+    A library over stdio starts the server out of sight: its setup is left out whole.
+    """
+    hidden = cell.transport == "stdio" and cell.client != "raw"
+    sessions = [
+        replace(
+            session,
+            setup={
+                phase: ns
+                for phase, ns in session.setup.items()
+                if phase not in _START and not hidden
+            },
+        )
+        for session in cell.sessions
+    ]
+    return replace(cell, sessions=sessions)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from bench import breakdown
-from bench.charts import style
+from bench.charts import alt, parts
+from bench.charts.setup import without_start
+from bench.charts.style import WIDTH_IN, style
 from bench.phases import Phase
 from bench.render import units
 from bench.results import CellResult, Result
+from bench.stats import Estimate
 
 TITLE = "Side by side (mean phases)"
-_START = (Phase.SPAWN, Phase.BOOT)
 
 
 def side_by_side(result: Result, *, handler: str | None = None) -> Axes:
@@ -25,51 +25,57 @@ def side_by_side(result: Result, *, handler: str | None = None) -> Axes:
     handler = handler or _first_handler(result)
     cells = [c for c in result.cells if handler in (None, c.handler) and c.totals()]
     cells.sort(key=lambda cell: float(np.median(np.concatenate(cell.totals()))))
-    with style.style():
-        longest = max((len(style.short(cell.reach)) for cell in cells), default=0)
-        height_in = 1.7 + style.ROW_IN * max(len(cells), 2)
-        size = (style.WIDTH_IN * 1.35 + max(longest - 26, 0) * 0.065, height_in)
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasAgg(figure)
-        left = figure.add_subplot(1, 2, 1)
-        right = figure.add_subplot(1, 2, 2, sharey=left)
+    with style():
+        longest = max((len(parts.short(cell.reach)) for cell in cells), default=0)
+        height_in = 1.7 + parts.ROW_IN * max(len(cells), 2)
+        width_in = WIDTH_IN * 1.35 + max(longest - 26, 0) * 0.065
+        figure = parts.new_figure(height_in, width_in)
+        left = parts.styled(figure.add_subplot(1, 2, 1))
+        right = parts.styled(figure.add_subplot(1, 2, 2, sharey=left))
         if not cells:
-            style.empty(left, TITLE, "no call succeeded")
-            return style.empty(right, "", "no call succeeded")
-        _draw(left, right, cells)
-        figure.suptitle(f"{TITLE}: {style.short(cells[0].handler)}", fontweight="bold")
+            parts.empty(left, TITLE, "no call succeeded")
+            return parts.empty(right, "", "no call succeeded")
+        title = f"{TITLE}: {parts.short(cells[0].handler)}"
+        _draw(left, right, cells, title)
+        figure.suptitle(title, fontweight="bold")
     return right
 
 
-def _draw(left: Axes, right: Axes, cells: list[CellResult]) -> None:
-    setups, calls = [], []
+def _draw(left: Axes, right: Axes, cells: list[CellResult], title: str) -> None:
+    setups: list[Estimate | None] = []
+    calls: list[Estimate] = []
     setup_phases: set[Phase] = set()
     call_phases: set[Phase] = set()
     for row, cell in enumerate(cells):
-        bill, phases = breakdown.setup(cell), breakdown.call_phases(cell)
+        bill, phases = breakdown.setup(without_start(cell)), breakdown.call_phases(cell)
         assert bill is not None
         assert phases is not None
-        parts = {phase: part for phase, part in bill.parts.items() if phase not in _START}
-        if cell.transport == "stdio" and cell.client != "raw":
-            # A library starts the server out of sight: its boot cannot be taken out.
-            parts = {}
-        style.stack(left, row, parts)
-        style.stack(right, row, phases.parts)
-        setups.append(sum(part.value for part in parts.values()))
-        calls.append(phases.total.value)
-        setup_phases |= parts.keys()
+        parts.stack(left, row, bill.parts)
+        parts.stack(right, row, phases.parts)
+        parts.interval(right, row, phases.total)
+        if bill.parts:
+            parts.interval(left, row, bill.total)
+        setups.append(bill.total if bill.parts else None)
+        calls.append(phases.total)
+        setup_phases |= bill.parts.keys()
         call_phases |= phases.parts.keys()
-    style.time_axis(left, "mean time", max(setups))
-    style.time_axis(right, "mean time", max(calls))
-    style.name_rows(left, [cell.reach for cell in cells])
+    parts.time_axis(left, "mean time", parts.longest(one for one in setups if one is not None))
+    parts.time_axis(right, "mean time", parts.longest(calls))
+    parts.name_rows(left, [cell.reach for cell in cells])
     right.grid(visible=False, axis="y")
     right.tick_params(axis="y", length=0, labelleft=False)
-    style.note_rows(left, [units.duration(ns) if ns else "–" for ns in setups], "setup")
-    style.note_rows(right, [units.duration(ns) for ns in calls], "mean call")
+    parts.note_rows(left, [units.duration(one.value) if one else "–" for one in setups], "setup")
+    parts.note_rows(right, [units.duration(call.value) for call in calls], "mean call")
     on_left, on_right = _present(setup_phases), _present(call_phases)
-    lines = max(style.legend_lines(on_left), style.legend_lines(on_right))
-    style.title_and_legend(left, "Setup without the start of the server", on_left, lines)
-    style.title_and_legend(right, "A call", on_right, lines)
+    lines = max(parts.legend_lines(on_left), parts.legend_lines(on_right))
+    parts.title_and_legend(left, "Setup without the start of the server", on_left, lines)
+    parts.title_and_legend(right, "A call", on_right, lines)
+    words = [
+        f"{cell.reach} setup {parts.with_interval(setup) if setup else 'unknown'}, call "
+        f"{parts.with_interval(call)}"
+        for cell, setup, call in zip(cells, setups, calls, strict=True)
+    ]
+    alt.describe(right, title, "Two columns of stacked bars, one row per way", words)
 
 
 def _present(phases: set[Phase]) -> list[Phase]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from bench.charts import alt_text
 from bench.charts.files import drawings
 from bench.charts.inline import inline_svg
-from bench.charts.style import caption
+from bench.charts.parts import caption
 from bench.notices import plain
-from bench.page.alt import alt_texts
 from bench.page.shown import ShownTable, shown_table
 from bench.page.together import Together, letter, together
 from bench.page.verdict import Statement, statements
@@ -19,9 +19,9 @@ from bench.results import CellResult, Result
 
 _CHARTS_OF: Mapping[str, tuple[str, ...]] = {
     "comparison": ("side-by-side", "cost-of-calls"),
-    "setup": ("setup", "setup-after-boot"),
-    "calls": ("ecdf",),
-    "phases": ("calls", "calls-share"),
+    "setup": ("setup", "setup-after-boot", "sequence"),
+    "calls": ("ecdf", "percentiles", "timeline"),
+    "phases": ("calls", "calls-share", "small-multiples"),
     "ladder": ("ladder",),
 }
 """Which charts stand under which table; a chart of no table stands after them."""
@@ -122,11 +122,11 @@ def _lines(lines: Iterable[str]) -> list[str]:
 
 
 def _topics(id_: str, result: Result) -> list[Topic]:
-    charts, drawn = {}, drawings(result)
-    labels = alt_texts(result, drawn)
-    for name, draw in drawn.items():
-        chart_id, label = f"{id_}-chart-{name}", labels[name]
-        charts[name] = Chart(chart_id, label, inline_svg(draw(), f"{chart_id}-", label))
+    charts = {}
+    for name, draw in drawings(result).items():
+        chart, chart_id = draw(), f"{id_}-chart-{name}"
+        label = alt_text(chart)
+        charts[name] = Chart(chart_id, label, inline_svg(chart, f"{chart_id}-", label))
     topics = []
     for table in tables.all_tables(result):
         found = [charts.pop(name) for name in _CHARTS_OF.get(table.key, ()) if name in charts]

@@ -141,9 +141,12 @@ def test_every_chart_stands_under_a_table_or_after_them() -> None:
             "calls-share",
             "cost-of-calls",
             "ecdf",
+            "percentiles",
+            "sequence",
             "setup",
             "setup-after-boot",
             "side-by-side",
+            "timeline",
         ]
     ]
     assert all(topic.table is not None for topic in section.topics)
