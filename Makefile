@@ -9,10 +9,10 @@ NODE_STAMP := servers/node/node_modules/.installed
 RESULT := results/local/bill-$(shell date +%Y%m%d-%H%M%S).json.gz
 SUITES := bill transports eras clients servers
 AMOUNT :=
-PROOFS := ground_truth pipe_floor client_overhead harness_cost http_floor other_clients conformance
+PROOFS := ground_truth pipe_floor client_overhead harness_cost charts_at_scale http_floor other_clients conformance
 OTHER_TRANSPORTS := http http-sse sse rest
 
-.PHONY: bench test check format prove conformance record pages node browser tools clean
+.PHONY: bench test check format prove conformance record pages pictures node browser tools clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -64,6 +64,10 @@ record: $(STAMP) node
 pages: $(STAMP)
 	$(BIN)/python -m tests.readme_tables
 	$(BIN)/jupyter-execute --inplace notebooks/*.ipynb
+
+# The small pictures that charts are compared with in the tests; look at them before committing.
+pictures: $(STAMP)
+	$(BIN)/python -m tests.charts.make_reference
 
 # The servers on the TypeScript SDKs; their tests are skipped without it.
 node: $(NODE_STAMP)
