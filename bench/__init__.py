@@ -15,6 +15,7 @@ _PUBLIC = {
     "Run": "bench.api",
     "load": "bench.api",
     "run": "bench.run_function",
+    "compare": "bench.compared",
     "breakdown": "bench",
     "charts": "bench",
 }
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
     from bench import charts as charts
     from bench.api import Run as Run
     from bench.api import load as load
+    from bench.compared import compare as compare
     from bench.errors import BenchError as BenchError
     from bench.run_function import run as run
 
-__all__ = ["BenchError", "Run", "__version__", "breakdown", "charts", "load", "run"]
+__all__ = ["BenchError", "Run", "__version__", "breakdown", "charts", "compare", "load", "run"]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from bench import comparison, conclusion, exports, gates
+from bench import comparison, conclusion, exports, gates, noise_floor
 from bench.cli import NOT_COMPARABLE
 from bench.comparison import Comparison
 from bench.errors import BenchError
@@ -17,9 +17,6 @@ from bench.render import formats, verdicts
 from bench.results import Result
 from bench.storage import load
 
-DESIGNS_OF_TWO = ("ab", "aa")
-"""Runs of two targets that differ in their name (and command) alone."""
-
 
 def compare(files: Sequence[Path], options: Mapping[str, Any]) -> None:
     """Print comparisons; ends the program with its exit code."""
@@ -27,7 +24,7 @@ def compare(files: Sequence[Path], options: Mapping[str, Any]) -> None:
     results = load_all(files)
     found = comparisons(results, options)
     outcomes = gates.check_comparisons(found, asked.gates, strict=asked.strict)
-    contents = Contents(results, found, outcomes)
+    contents = Contents(results, found, outcomes, noise_floor.lines(results.values()))
     comparable = any(one.comparable for one in found)
     conclusion.conclude(
         asked,
@@ -48,7 +45,7 @@ def comparisons(results: Mapping[str, Result], options: Mapping[str, Any]) -> li
     first, *others = results.items()
     if not others:
         label, result = first
-        by = options["by"] or _by_design(result)
+        by = options["by"] or comparison.field_of_design(result)
         if by is None:
             raise BenchError(
                 f"{label}: one file alone; give a second one, or --by FIELD (server, transport, "
@@ -76,16 +73,17 @@ def print_comparisons(contents: Contents, format_: str = "text") -> None:
     """Print comparisons in one of the formats of tables."""
     if format_ == "markdown":
         for one, table in zip(contents.comparisons, contents.tables, strict=True):
-            lines = "".join(f"- {line}\n" for line in verdicts.sentences(one))
-            click.echo(lines + "\n" + formats.markdown([table]))
+            lines = [*verdicts.sentences(one), *contents.floors]
+            listed = "".join(f"- {line}\n" for line in lines)
+            click.echo(listed + "\n" + formats.markdown([table]))
     elif format_ == "text":
-        print_text(contents.comparisons)
+        print_text(contents.comparisons, contents.floors)
     else:
         click.echo(exports.text(format_, contents), nl=False)
 
 
-def print_text(found: Sequence[Comparison]) -> None:
-    """Print comparisons on the terminal."""
+def print_text(found: Sequence[Comparison], floors: Sequence[str] = ()) -> None:
+    """Print comparisons on the terminal, and what the machine shows where there is nothing."""
     from bench.render.report import make_console
 
     console = make_console()
@@ -93,10 +91,8 @@ def print_text(found: Sequence[Comparison]) -> None:
         formats.print_tables(console, [verdicts.verdict_table(one)])
         for line in verdicts.sentences(one):
             console.print(line, markup=False, soft_wrap=True)
-
-
-def _by_design(result: Result) -> str | None:
-    return "server" if result.run.get("design") in DESIGNS_OF_TWO else None
+    for line in floors:
+        console.print(line, markup=False, soft_wrap=True)
 
 
 def _labelled(files: Sequence[Path]) -> list[tuple[str, Path]]:

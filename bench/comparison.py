@@ -22,6 +22,8 @@ from bench.subjects import BOUNDARY, CALL, HANDLER, Measured, measured
 
 THRESHOLD: Final = 0.02
 """A difference below this share is nothing to act on, however sure it is."""
+DESIGNS_OF_TWO: Final = ("ab", "aa")
+"""Runs of two targets that differ in their name (and command) alone."""
 LISTED: Final = 4
 """So many cells that share a reason are named one by one."""
 DEFAULT_ROWS: Final = (
@@ -197,6 +199,11 @@ def compare_within(
     if not found:
         raise BenchError(f"--by {by}: no two cells differ in {by} alone; see their fields in show")
     return found
+
+
+def field_of_design(result: Result) -> str | None:
+    """Return the field in which the two targets of a run made to compare them differ."""
+    return "server" if result.run.get("design") in DESIGNS_OF_TWO else None
 
 
 def judge(contrast: Contrast, threshold: float, scale_ns: float) -> tuple[Verdict, str]:

@@ -7,7 +7,7 @@ two targets that is no larger than that is nothing to act on.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +18,7 @@ from bench.atomic import write_in_one_step
 from bench.comparison import compare_within
 from bench.errors import ResultFileError
 from bench.plan import INTERLEAVED
+from bench.render.units import share
 from bench.results import Result
 
 FILE: Final = "noise-floor.json"
@@ -90,6 +91,22 @@ def recall(
     A file that cannot be read is no obstacle: it is ignored, and ``on_note`` is told so.
     """
     return _read(state_path(), on_note).get(_machine(environment))
+
+
+def lines(results: Iterable[Result]) -> list[str]:
+    """Return one sentence per machine of the results whose noise floor is known here."""
+    floors = {_machine(result.environment): recall(result.environment) for result in results}
+    return [_sentence(floor) for floor in floors.values() if floor is not None]
+
+
+def _sentence(floor: NoiseFloor) -> str:
+    within = ", ".join(
+        f"{name} {share(found.share + found.half_width)}" for name, found in floor.figures.items()
+    )
+    return (
+        f"noise floor of this machine (the same target twice, {floor.cell}, {floor.sessions} "
+        f"sessions, {floor.created[:10]}): {within}; what differs by less may be nothing"
+    )
 
 
 def state_path() -> Path:

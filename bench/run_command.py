@@ -108,7 +108,8 @@ def _report(result: Result, path: Path, *, interrupted: bool) -> None:
         report.print_report(result, tables.all_tables(result))
         click.echo(f"result: {path}")
     if result.run["design"] != SUITE and all(cell.n_calls for cell in result.cells):
-        print_text(compare_within(result, "server", baseline=result.run["names"][0]))
+        compared = compare_within(result, "server", baseline=result.run["names"][0])
+        print_text(compared, [] if result.run["design"] == AA else noise_floor.lines([result]))
     for line in report.failures(result):
         click.echo(line, err=True)
     if interrupted:

@@ -12,6 +12,8 @@ import pytest
 from click.testing import CliRunner
 from click.testing import Result as Ran
 
+import bench
+from bench import noise_floor
 from bench.cli import NOT_COMPARABLE, cli
 from bench.comparison import Comparison, Row, Verdict, compare, compare_within
 from bench.errors import BenchError
@@ -319,3 +321,36 @@ def test_files_are_named_by_their_short_names_and_other_hosts_end_with_3(tmp_pat
 def test_the_table_names_both_sides() -> None:
     table = verdict_table(within(sessions(seed=1), sessions(seed=2)))
     assert list(table.columns.values())[1:3] == ["A", "B"]
+
+
+def test_python_compares_two_runs_or_the_two_targets_of_one() -> None:
+    found = bench.compare(of_two(sessions(seed=1), slower_in(Phase.HANDLER, 20, 2), design="ab"))
+    assert (found.left, found.right) == ("A", "B")
+    records = {(r["subject"], r["figure"]): r for r in found.table()}
+    assert records["handler", "mean"]["verdict"] == "slower"
+    assert records["handler", "mean"]["ratio_low"] > 1
+    assert "slower" in found._repr_html_()
+    whole = make_result(make_cell(sessions=sessions()))
+    assert bench.compare(whole, whole, labels=("old", "new")).right == "new"
+
+
+def test_python_says_what_it_cannot_compare() -> None:
+    three = make_result(*(make_cell(name, sessions=sessions()) for name in "ABC"))
+    with pytest.raises(BenchError, match="several values beside"):
+        bench.compare(three, by="server")
+    with pytest.raises(BenchError, match="one run alone"):
+        bench.compare(three)
+    with pytest.raises(BenchError, match="cells of one run"):
+        bench.compare(three, three, by="server")
+
+
+def test_the_noise_floor_of_the_machine_stands_beside_later_verdicts(tmp_path: Path) -> None:
+    same = of_two(sessions(seed=1), sessions(seed=2), order_of_sessions="interleaved")
+    result = replace(same, run={**same.run, "names": ["A", "B"], "design": "ab"})
+    floor = noise_floor.measured_in(result)
+    assert floor is not None
+    noise_floor.remember(floor, result.environment)
+    file = tmp_path / "ab.json.gz"
+    save(result, file)
+    for format_ in ("text", "markdown"):
+        assert "noise floor of this machine" in run(str(file), "--format", format_).output

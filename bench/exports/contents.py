@@ -23,12 +23,14 @@ from bench.results import Result
 class Contents:
     """``results`` by the name of their side; one result may be compared within itself.
 
-    Without ``comparisons`` it is a single result that is shown.
+    Without ``comparisons`` it is a single result that is shown. ``floors`` are sentences: what the
+    machines show as a difference where there is none.
     """
 
     results: Mapping[str, Result]
     comparisons: Sequence[Comparison] = ()
     outcomes: Sequence[Outcome] = ()
+    floors: Sequence[str] = ()
 
     @property
     def candidates(self) -> Mapping[str, Result]:
