@@ -9,7 +9,8 @@ import re
 from pathlib import Path
 
 from bench import storage
-from bench.render import formats, report, tables
+from bench.comparison import compare_within
+from bench.render import formats, report, tables, verdicts
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "results" / "README.md")
@@ -24,6 +25,10 @@ def refreshed(text: str) -> str:
         result = storage.load(ROOT / "results" / file)
         if key == "provenance":
             body = report.markdown_provenance(result).strip()
+        elif key == "verdicts":
+            (found,) = compare_within(result, "server", baseline=result.run["names"][0])
+            said = "\n".join(f"- {line}" for line in verdicts.sentences(found))
+            body = f"{said}\n\n{formats.markdown([verdicts.verdict_table(found)]).strip()}"
         else:
             made = {made.key: made for made in tables.all_tables(result)}
             body = formats.markdown([made[key]]).strip()
