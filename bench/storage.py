@@ -83,7 +83,7 @@ def load(path: str | os.PathLike[str]) -> Result:
             f"{file}: not a result of mcp-latency (no {_FORMAT} = {FORMAT} in its metadata); "
             "python -m pyperf show reads files of other programs"
         )
-    with _damage_named(file), _no_json_named(file):
+    with _damage_named(file):
         return _result(suite)
 
 

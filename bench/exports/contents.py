@@ -58,7 +58,16 @@ class Contents:
         """Return everything beside the tables as plain values, with the units in the keys."""
         if self.comparisons:
             known: dict[str, Any] = {
-                "comparisons": [verdicts.as_fields(one) for one in self.comparisons]
+                "comparisons": [verdicts.as_fields(one) for one in self.comparisons],
+                "runs": [
+                    {
+                        "name": name,
+                        "run": dict(result.run),
+                        "environment": dict(result.environment),
+                        "notices": report.findings(result),
+                    }
+                    for name, result in self.results.items()
+                ],
             }
         else:
             (result,) = self.results.values()
