@@ -16,7 +16,7 @@ from bench import stats
 from bench.errors import BenchError
 from bench.matching import Matched, Pair, conditions, match, match_within, values_of
 from bench.plan import BLOCKED
-from bench.results import Result
+from bench.results import CellResult, Result
 from bench.stats import Contrast, Estimate
 from bench.subjects import BOUNDARY, CALL, HANDLER, Measured, measured
 
@@ -204,6 +204,22 @@ def compare_within(
 def field_of_design(result: Result) -> str | None:
     """Return the field in which the two targets of a run made to compare them differ."""
     return "server" if result.run.get("design") in DESIGNS_OF_TWO else None
+
+
+def compare_two_targets(result: Result) -> Comparison | None:
+    """Return what a run of two targets was made for; None of another run."""
+    field = field_of_design(result)
+    if field is None:
+        return None
+    first, *_ = result.run.get("names") or [None]
+    return compare_within(result, field, baseline=first)[0]
+
+
+def median_ratio(left: CellResult, right: CellResult) -> Estimate | None:
+    """Return how many times as long the median call of another cell of one run takes."""
+    pair = Pair(right.name, left, right)
+    row = Comparison(left.name, right.name, [], paired=True).row(pair, CALL, "p50")
+    return None if row is None else row.ratio
 
 
 def judge(contrast: Contrast, threshold: float, scale_ns: float) -> tuple[Verdict, str]:

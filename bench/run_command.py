@@ -17,7 +17,7 @@ from bench import noise_floor
 from bench.adaptive import Goal
 from bench.cli import FAILED, INTERRUPTED
 from bench.compare_command import print_text
-from bench.comparison import compare_within
+from bench.comparison import compare_two_targets
 from bench.errors import BenchError
 from bench.measure import Options, check_output, measure, plan_of
 from bench.prepare import certificates, with_tickets, without_missing
@@ -108,8 +108,9 @@ def _report(result: Result, path: Path, *, interrupted: bool) -> None:
         report.print_report(result, tables.all_tables(result))
         click.echo(f"result: {path}")
     if result.run["design"] != SUITE and all(cell.n_calls for cell in result.cells):
-        compared = compare_within(result, "server", baseline=result.run["names"][0])
-        print_text(compared, [] if result.run["design"] == AA else noise_floor.lines([result]))
+        floors = [] if result.run["design"] == AA else noise_floor.lines([result])
+        found = compare_two_targets(result)
+        print_text([] if found is None else [found], floors)
     for line in report.failures(result):
         click.echo(line, err=True)
     if interrupted:

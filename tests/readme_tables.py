@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from bench import storage
-from bench.comparison import compare_within
+from bench.comparison import compare_two_targets
 from bench.render import formats, report, tables, verdicts
 
 ROOT = Path(__file__).parent.parent
@@ -26,7 +26,8 @@ def refreshed(text: str) -> str:
         if key == "provenance":
             body = report.markdown_provenance(result).strip()
         elif key == "verdicts":
-            (found,) = compare_within(result, "server", baseline=result.run["names"][0])
+            found = compare_two_targets(result)
+            assert found is not None
             said = "\n".join(f"- {line}" for line in verdicts.sentences(found))
             body = f"{said}\n\n{formats.markdown([verdicts.verdict_table(found)]).strip()}"
         else:

@@ -23,7 +23,7 @@ from bench.charts.side_by_side import side_by_side
 from bench.charts.small_multiples import grid_of, small_multiples
 from bench.charts.style import FONT, palette, style
 from bench.charts.timeline import timeline
-from bench.comparison import compare_within, field_of_design
+from bench.comparison import compare_two_targets
 from bench.results import Result
 from bench.spec import LISTENING, MCP_TRANSPORTS
 
@@ -55,8 +55,10 @@ def drawings(result: Result, *, log: bool = False) -> dict[str, Callable[[], Axe
         "percentiles": lambda: percentiles(result),
         "timeline": lambda: timeline(result),
     }
-    if (field := field_of_design(result)) is not None:
-        charts["compare"] = lambda: _compared(result, field)
+    if (found := compare_two_targets(result)) is not None:
+        charts["compare"] = lambda: compare(
+            found.rows, title=f"{found.right} / {found.left}", threshold=found.threshold
+        )
     if any(cell.transport in MCP_TRANSPORTS and cell.n_calls for cell in result.cells):
         charts["sequence"] = lambda: sequence(result)
     if grid_of(result).crossed:
@@ -68,12 +70,6 @@ def drawings(result: Result, *, log: bool = False) -> dict[str, Callable[[], Axe
         charts["side-by-side"] = lambda: side_by_side(result)
         charts["cost-of-calls"] = lambda: amortisation(result)
     return charts
-
-
-def _compared(result: Result, field: str) -> Axes:
-    names = result.run.get("names")
-    (found, *_) = compare_within(result, field, baseline=names[0] if names else None)
-    return compare(found.rows, title=f"{found.right} / {found.left}", threshold=found.threshold)
 
 
 def save(ax: Axes | Figure, result: Result, path: Path) -> None:

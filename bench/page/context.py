@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bench.charts import alt_text
 from bench.charts.files import drawings
-from bench.charts.inline import inline_svg
 from bench.charts.parts import caption
+from bench.comparison import compare_two_targets
 from bench.notices import plain
+from bench.page.figure import Chart, chart
 from bench.page.shown import ShownTable, shown_table
 from bench.page.together import Together, letter, together
 from bench.page.verdict import Statement, statements
-from bench.render import report, tables
+from bench.render import report, tables, verdicts
 from bench.render.tables import Table, Value
 from bench.results import CellResult, Result
 
 _CHARTS_OF: Mapping[str, tuple[str, ...]] = {
+    "verdicts": ("compare",),
     "comparison": ("side-by-side", "cost-of-calls"),
     "setup": ("setup", "setup-after-boot", "sequence"),
     "calls": ("ecdf", "percentiles", "timeline"),
@@ -25,15 +26,6 @@ _CHARTS_OF: Mapping[str, tuple[str, ...]] = {
     "ladder": ("ladder",),
 }
 """Which charts stand under which table; a chart of no table stands after them."""
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A chart as an ``<svg>`` element, the only markup that the template does not escape."""
-
-    id: str
-    label: str
-    svg: str
 
 
 @dataclass(frozen=True)
@@ -122,16 +114,14 @@ def _lines(lines: Iterable[str]) -> list[str]:
 
 
 def _topics(id_: str, result: Result) -> list[Topic]:
-    charts = {}
-    for name, draw in drawings(result).items():
-        chart, chart_id = draw(), f"{id_}-chart-{name}"
-        label = alt_text(chart)
-        charts[name] = Chart(chart_id, label, inline_svg(chart, f"{chart_id}-", label))
+    charts = {name: chart(f"{id_}-chart-{name}", draw()) for name, draw in drawings(result).items()}
+    found = compare_two_targets(result)
+    keyed = {} if found is None else {"verdicts": verdicts.verdict_table(found)}
+    keyed |= {table.key: table for table in tables.all_tables(result)}
     topics = []
-    for table in tables.all_tables(result):
-        found = [charts.pop(name) for name in _CHARTS_OF.get(table.key, ()) if name in charts]
-        topic_id = f"{id_}-{table.key}"
-        topics.append(Topic(topic_id, shown_table(table, topic_id), found))
+    for key, table in keyed.items():
+        drawn = [charts.pop(name) for name in _CHARTS_OF.get(key, ()) if name in charts]
+        topics.append(Topic(f"{id_}-{key}", shown_table(table, f"{id_}-{key}"), drawn))
     if charts:
         topics.append(Topic(f"{id_}-charts", None, list(charts.values())))
     return topics

@@ -6,9 +6,10 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench import breakdown
+from bench import breakdown, charts
 from bench.comparison import compare
 from bench.notices import plain
+from bench.page.figure import Chart, chart
 from bench.page.shown import ShownTable, shown_table
 from bench.render import verdicts
 from bench.render.tables import Table, Value
@@ -17,10 +18,11 @@ from bench.results import CellResult, Result
 
 @dataclass(frozen=True)
 class Compared:
-    """One result against the first: the verdict in sentences, and its table."""
+    """One result against the first: the verdict in sentences, its table and its picture."""
 
     sentences: list[str]
     table: ShownTable
+    chart: Chart
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,9 @@ def letter(place: int) -> str:
 def _compared(left: str, base: Result, right: str, result: Result) -> Compared:
     found = compare(base, result, labels=(left, right))
     sentences = [plain(line) for line in verdicts.sentences(found)]
-    return Compared(sentences, shown_table(verdicts.verdict_table(found), f"compared-{right}"))
+    table = shown_table(verdicts.verdict_table(found), f"compared-{right}")
+    drawn = charts.compare(found.rows, title=f"{right} / {left}", threshold=found.threshold)
+    return Compared(sentences, table, chart(f"compared-{right}-chart", drawn))
 
 
 def _overview(names: Sequence[str], letters: Sequence[str], results: Sequence[Result]) -> Table:

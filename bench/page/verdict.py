@@ -10,8 +10,10 @@ import numpy as np
 
 from bench import breakdown, stats
 from bench.breakdown import BELOW_MCP, Breakdown, Calls
+from bench.comparison import compare_two_targets, median_ratio
 from bench.phases import Phase
-from bench.render.formats import duration_parts
+from bench.render import verdicts
+from bench.render.formats import duration_parts, ratio_text
 from bench.results import CellResult, Result
 from bench.stats import Estimate
 
@@ -31,7 +33,7 @@ class Statement:
 
 def statements(result: Result) -> list[Statement]:
     """Return the verdict on one result: failures first, then calls, setup, and who is charged."""
-    found = [_failed(result), _calls(result), _setup(result), *_charges(result)]
+    found = [_failed(result), _compared(result), _calls(result), _setup(result), *_charges(result)]
     return [statement for statement in found if statement.sentences]
 
 
@@ -89,6 +91,14 @@ def _failed(result: Result) -> Statement:
     return Statement("What went wrong", sentences, alarm=True)
 
 
+def _compared(result: Result) -> Statement:
+    """Return what a run of two targets says of the second."""
+    found = compare_two_targets(result)
+    if found is None:
+        return Statement("", [])
+    return Statement(f"{found.right} against {found.left}", verdicts.sentences(found))
+
+
 def _calls(result: Result) -> Statement:
     sentences: list[str] = []
     handler = next(iter(handlers(result)), "")
@@ -101,17 +111,19 @@ def _calls(result: Result) -> Statement:
         (low, low_median), (high, high_median) = told
         sentences = [
             f"{low.reach}: {figure(low_median)}, the lowest median of {len(found)} ways.",
-            f"{high.reach}: {figure(high_median)}, the highest; {_times(low_median, high_median)}.",
+            f"{high.reach}: {figure(high_median)}, the highest; {_times(low, high)}.",
         ]
     return Statement(f"A call of {handler}", sentences)
 
 
-def _times(low: Estimate, high: Estimate) -> str:
-    if low.high is None or high.low is None:
+def _times(low: CellResult, high: CellResult) -> str:
+    """Return how much longer the second takes, compared within rounds as any two ways of a run."""
+    ratio = median_ratio(low, high)
+    if ratio is None or ratio.low is None:
         return "one session cannot tell whether they differ"
-    if low.high >= high.low:
-        return "the intervals overlap, so this run does not tell them apart"
-    return f"{high.value / max(low.value, 1.0):.3g} times as long"
+    if ratio.low <= 1:
+        return "the interval of their ratio holds 1, so this run does not tell them apart"
+    return f"{ratio_text(ratio)} times as long"
 
 
 def _setup(result: Result) -> Statement:
