@@ -5,10 +5,11 @@ to the same process of ``servers/minimal_http.py --stateless`` (no session to op
 process each round, in turn, over one connection. Client on one CPU, server on another. The figure
 is the median of the ratios of the p50s of one round.
 
-All start the clock before the request is written and stop it when the HTTP message is there, which
-is what the tools time: for the raw client that is its call without ``decode``. What it takes with
-the answer parsed as JSON, which none of the tools does, is printed as information. ``hey`` gives
-its times in steps of 100 µs: its p50 is interpolated in the step it lies in.
+All start the clock before the request is written and stop it when the HTTP message is there. The
+tools send one request that was built before, and parse no JSON; what they time is what the raw
+client calls ``server``: from the start of its write until it has the whole answer. Its whole call,
+with a new request built (``encode``) and the answer parsed (``decode``), is printed as information.
+``hey`` gives its times in steps of 100 µs: its p50 is interpolated in the step it lies in.
 
 Bounds: raw client / wrk ≤ 1.15; raw client / hey and raw client / autocannon ≤ 0.9. ``make tools``
 installs the three.
@@ -80,8 +81,8 @@ class Call:
         return done.stdout
 
 
-def raw_us(call: Call, decoded: list[float]) -> float:
-    """Return the p50 of one session of the raw client; with JSON it goes to ``decoded``."""
+def raw_us(call: Call, whole: list[float]) -> float:
+    """Return the p50 from write to answer in one session; that of the call goes to ``whole``."""
     spec = SessionSpec(
         argv=(),
         url=call.url,
@@ -94,9 +95,8 @@ def raw_us(call: Call, decoded: list[float]) -> float:
     (sessions,) = rounds({"raw": spec}, 1)
     if len(sessions["raw"].total_ns) != call.calls:
         sys.exit("FAIL  raw client: calls failed")
-    total_ns = sessions["raw"].total_ns
-    decoded.append(float(np.median(total_ns)) / 1e3)
-    return float(np.median(total_ns - sessions["raw"].calls[Phase.DECODE])) / 1e3
+    whole.append(float(np.median(sessions["raw"].total_ns)) / 1e3)
+    return float(np.median(sessions["raw"].calls[Phase.SERVER])) / 1e3
 
 
 def wrk_us(call: Call) -> float:
@@ -159,7 +159,7 @@ def measure(count: int, calls: int) -> dict[str, list[float]]:
     """Return the p50s of each client, of the raw client beside each tool of the same round."""
     found: dict[str, list[float]] = defaultdict(list)
     clients: dict[str, Callable[[Call], float]] = {
-        "raw": lambda call: raw_us(call, found["raw with JSON"]),
+        "raw": lambda call: raw_us(call, found["raw, whole call"]),
         "wrk": wrk_us,
         "hey": hey_us,
         "autocannon": autocannon_us,
@@ -188,7 +188,7 @@ def main() -> None:
         report.end()
     found = measure(count, calls)
     for name, p50s in found.items():
-        if name in ("raw", "raw with JSON", *BOUNDS):
+        if name in ("raw", "raw, whole call", *BOUNDS):
             words = f"median {np.median(p50s):.1f} µs, {min(p50s):.1f} to {max(p50s):.1f}"
             report.say(f"{name}, p50: {words}")
     for name, bound in BOUNDS.items():
