@@ -47,7 +47,7 @@ class Run(Result):
     @classmethod
     def of(cls, result: Result) -> Run:
         """Return a result as a run."""
-        return cls(result.cells, result.run, result.environment)
+        return cls(result.cells, result.run, result.environment, result.source)
 
     def filter(self, **fields: object) -> Run:
         """Return the run with the cells whose fields have these values.

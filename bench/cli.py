@@ -217,6 +217,33 @@ def compare(files: Sequence[Path], **options: Any) -> None:
 
 
 @cli.command()
+@click.argument("notebooks", nargs=-1, required=True, metavar="NOTEBOOK|all")
+@click.option(
+    "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, metavar="DIR"
+)
+@click.option(
+    "--time-limit",
+    "limit_s",
+    type=click.FloatRange(0, min_open=True),
+    default=600.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For each notebook.",
+)
+def publish(notebooks: Sequence[str], folder: Path, limit_s: float) -> None:
+    """Execute notebooks; write pages, and every figure as SVG, PNG and PDF, listed in figures.json.
+
+    all stands for the notebooks in the folder notebooks. Pages need no network.
+    """
+    from bench import publish as publishing
+
+    for page, notes in publishing.publish(notebooks, folder, limit_s=limit_s):
+        click.echo(f"page: {page}")
+        for note in notes:
+            click.echo(f"mcp-latency: {note}", err=True)
+
+
+@cli.command()
 def suites() -> None:
     """List the shipped suites and their cells."""
     from bench.suite_file import load_suite, shipped_suites

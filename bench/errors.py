@@ -27,6 +27,10 @@ class MeasurementError(BenchError):
     """A run ended without what it was asked for."""
 
 
+class PublishError(BenchError):
+    """A notebook cannot be executed or written."""
+
+
 class ClockError(BenchError):
     """A stamp ran backwards: the phases of that exchange mean nothing."""
 

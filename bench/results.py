@@ -188,11 +188,12 @@ class CellResult:
 
 @dataclass(frozen=True)
 class Result:
-    """One run. ``run`` says how it was made; ``environment`` where."""
+    """One run. ``run`` says how it was made, ``environment`` where, ``source`` in which file."""
 
     cells: Sequence[CellResult]
     run: Mapping[str, Any]
     environment: Mapping[str, int | float | str]
+    source: str | None = field(default=None, compare=False)
 
     def cell(self, name: str) -> CellResult:
         """Return the cell of this name. Raises KeyError naming those there are."""

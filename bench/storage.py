@@ -18,7 +18,7 @@ import os
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,10 @@ def load(path: str | os.PathLike[str]) -> Result:
     Raises ResultFileError saying what is wrong with the file.
     """
     file = Path(path)
+    return replace(_loaded(file), source=str(file))
+
+
+def _loaded(file: Path) -> Result:
     if file.suffix == journal.SUFFIX:
         description, entries = journal.read(file)
         with _damage_named(file):

@@ -16,6 +16,7 @@ from bench.charts.ladder import ladder
 from bench.charts.percentiles import percentiles
 from bench.charts.sequence import sequence
 from bench.charts.setup import waterfall
+from bench.charts.show import show
 from bench.charts.side_by_side import side_by_side
 from bench.charts.small_multiples import small_multiples
 from bench.charts.style import style
@@ -32,6 +33,7 @@ __all__ = [
     "save",
     "save_all",
     "sequence",
+    "show",
     "side_by_side",
     "small_multiples",
     "style",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -78,23 +79,29 @@ def save(ax: Axes | Figure, result: Result, path: Path) -> None:
     The words are title and description of an SVG, fields of a PNG, the subject of a PDF. The same
     result gives the same bytes. Raises OSError where the file cannot be written.
     """
+    path.write_bytes(picture(ax, result, path.suffix[1:]))
+
+
+def picture(
+    ax: Axes | Figure, result: Result, format_: str, *, dots_per_inch: int = DOTS_PER_INCH
+) -> bytes:
+    """Return what :func:`save` writes: the chart as svg, png or pdf."""
     figure = parts.figure_of(ax)
     title, text = alt.title_and_text(ax)
+    metadata = {
+        "svg": {"Date": None, "Title": title, "Description": text},
+        "png": {"Title": title, "Description": text},
+        "pdf": {"CreationDate": None, "Title": title, "Subject": text},
+    }[format_]
+    file = io.BytesIO()
     with style():
         muted = palette().muted
         figure.supxlabel(parts.caption(result), fontsize=FONT - 2, color=muted)
-        metadata = {
-            "svg": {"Date": None, "Title": title, "Description": text},
-            "png": {"Title": title, "Description": text},
-            "pdf": {"CreationDate": None, "Title": title, "Subject": text},
-        }[path.suffix[1:]]
-        figure.savefig(path, dpi=DOTS_PER_INCH, metadata=metadata)
-    if path.suffix == ".svg":
-        _describe_svg(path, text)
+        figure.savefig(file, format=format_, dpi=dots_per_inch, metadata=metadata)
+    return _described(file.getvalue(), text) if format_ == "svg" else file.getvalue()
 
 
-def _describe_svg(path: Path, text: str) -> None:
+def _described(svg: bytes, text: str) -> bytes:
     """Put the words where screen readers look; matplotlib writes them as metadata alone."""
-    svg = path.read_text("utf-8")
-    described = svg.replace("</title>", f"</title>\n <desc>{escape(text)}</desc>", 1)
-    path.write_text(described.replace("<svg ", '<svg role="img" ', 1), "utf-8")
+    words = f"</title>\n <desc>{escape(text)}</desc>".encode()
+    return svg.replace(b"</title>", words, 1).replace(b"<svg ", b'<svg role="img" ', 1)
