@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import socket
@@ -13,9 +14,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from bench import __version__
+from bench.atomic import write_in_one_step
+from bench.environment import collect
 from bench.plan import Slot
 from bench.records import session_of
 from bench.results import Session
@@ -23,54 +27,116 @@ from bench.runner import Job, Runner
 from bench.spec import SessionSpec
 from bench.transports.sockets import free_port
 
+_WHERE: Final = (
+    "hostname",
+    "cpu_model_name",
+    "cpu_count",
+    "platform",
+    "python_version",
+    "harness_version",
+    "mcp_version",
+)
+"""What is kept of a machine."""
+
 
 @dataclass
 class Report:
-    """Prints figure, bound and PASS or FAIL; remembers whether anything failed."""
+    """Prints figure, bound and PASS or FAIL; remembers every line, and whether anything failed.
+
+    With ``--json FILE`` on the command line the lines are also kept as data, one entry per command.
+    ``facts`` are the values behind a line, for readers of that file.
+    """
 
     title: str
     failed: list[str] = field(default_factory=list)
+    lines: list[dict[str, Any]] = field(default_factory=list)
+    about: dict[str, Any] = field(default_factory=dict)
 
     def start(self, amount: str) -> None:
         """Say what is measured, where and how often."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
+        self.about = {"title": self.title, "created": now, "amount": amount}
         print(f"# {self.title}")
         print(f"# {now}, {platform.node()}, {platform.platform()}")
         print(f"# mcp-latency {__version__}, Python {platform.python_version()}, {amount}")
 
     def check(
-        self, what: str, figure: float, bound: float, unit: str, *, least: bool = False
+        self,
+        what: str,
+        figure: float,
+        bound: float,
+        unit: str,
+        *,
+        least: bool = False,
+        **facts: object,
     ) -> None:
         """Print one line; the figure may be at most (or, with ``least``, must be at least) it."""
         passed = figure >= bound if least else figure <= bound
         sign = "≥" if least else "≤"
-        self.judge(what, passed, f"{figure:.3f} {unit} (bound {sign} {bound:g} {unit})")
+        values = {"figure": figure, "bound": bound, "unit": unit, "sign": sign, **facts}
+        found = f"{figure:.3f} {unit} (bound {sign} {bound:g} {unit})"
+        self.judge(what, passed, found, **values)
 
-    def judge(self, what: str, passed: bool, found: str, word: str = "PASS") -> None:
+    def judge(
+        self, what: str, passed: bool, found: str, word: str = "PASS", **facts: object
+    ) -> None:
         """Print one line for what has passed or not; ``word`` stands for passed."""
-        print(f"{word if passed else 'FAIL'}  {what}: {found}", flush=True)
+        verdict = word if passed else "FAIL"
+        print(f"{verdict}  {what}: {found}", flush=True)
+        self.lines.append({"what": what, "verdict": verdict, "found": found, **facts})
         if not passed:
             self.failed.append(what)
 
     def fail(self, what: str, why: str) -> None:
         """Print a line that could not be measured."""
-        print(f"FAIL  {what}: {why}", flush=True)
-        self.failed.append(what)
+        self.judge(what, False, why)
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, **facts: object) -> None:
         """Print a line of information, which cannot fail."""
         print(f"      {text}", flush=True)
+        self.lines.append({"what": text, "verdict": None, **facts})
 
     def end(self) -> None:
-        """Leave the program with the exit code that the lines ask for."""
-        print(f"{'FAIL' if self.failed else 'PASS'}: {self.title}")
+        """Keep the lines if that was asked; leave the program with the exit code they ask for."""
+        verdict = "FAIL" if self.failed else "PASS"
+        print(f"{verdict}: {self.title}")
+        asked, _ = parser(None).parse_known_args()
+        if asked.json is not None:
+            keep(asked.json, {**self.about, "verdict": verdict, "lines": self.lines})
         sys.exit(1 if self.failed else 0)
 
 
+def keep(file: Path, found: dict[str, Any]) -> None:
+    """Put what a proof has found into a file, in the place of what it found before."""
+    program, *words = sys.argv
+    if "--json" in words:
+        at = words.index("--json")
+        del words[at : at + 2]
+    name = [Path(program).stem, *(word for word in words if word != "--quick")]
+    command = ["python", f"benchmarks/{Path(program).name}", *words]
+    environment = collect({})
+    where = {key: environment[key] for key in _WHERE if key in environment}
+    said = {"proof": " ".join(name), "command": " ".join(command)}
+    new = {**said, **found, "environment": where}
+    try:
+        old = json.loads(file.read_text("utf-8"))["proofs"]
+    except FileNotFoundError:
+        old = []
+    entries = {entry["proof"]: entry for entry in [*old, new]}
+    proofs = [entries[name] for name in sorted(entries)]
+    text = json.dumps({"proofs": proofs}, indent=1, ensure_ascii=False, allow_nan=False)
+    write_in_one_step(file, f"{text}\n".encode())
+
+
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """Return a parser that knows ``--quick``; the first line of a docstring describes it."""
-    made = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    """Return a parser of what every proof knows; the first line of a docstring describes it."""
+    made = argparse.ArgumentParser(
+        description=(description or "").partition("\n")[0],
+        add_help=description is not None,
+        allow_abbrev=False,
+    )
     made.add_argument("--quick", action="store_true", help="fewer sessions, the same bounds")
+    made.add_argument("--json", type=Path, metavar="FILE", help="also keep what is found in FILE")
     return made
 
 

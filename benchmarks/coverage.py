@@ -51,6 +51,12 @@ class Case:
             f"{self.within:.0%} within, autocorrelation {self.correlation:g}"
         )
 
+    @property
+    def label(self) -> str:
+        """The case in few letters: sessions × calls, spreads between / within, correlation."""
+        spreads = f"spread {self.between:.0%}/{self.within:.0%}"
+        return f"{self.sessions} × {self.calls}, {spreads}, r = {self.correlation:g}"
+
     def truth_ns(self, figure: str) -> float:
         """Return the quantile of the mixture, which is lognormal again."""
         whole = (self.between**2 + self.within**2) ** 0.5
@@ -124,11 +130,19 @@ def main() -> None:
             share = found["here", name]
             text = f"{share:.1f} % (pooled calls: {found['pooled', name]:.0f} %)"
             low, high = LOW - slack, min(HIGH + slack, 100.0)
+            facts = {
+                "case": case.label,
+                "figure_of": name,
+                "share_percent": share,
+                "pooled_percent": found["pooled", name],
+                "low_percent": low,
+                "high_percent": high,
+            }
             if case.judged:
                 bound = f"bound {low:g} to {high:g} %"
-                report.judge(f"{name} held", low <= share <= high, f"{text} ({bound})")
+                report.judge(f"{name} held", low <= share <= high, f"{text} ({bound})", **facts)
             else:
-                report.say(f"{name} held, beyond what is promised: {text}")
+                report.say(f"{name} held, beyond what is promised: {text}", **facts)
     report.end()
 
 

@@ -15,7 +15,7 @@ import time
 from bench.comparison import Verdict
 from bench.plan import BLOCKED, INTERLEAVED
 from common import Report, quick
-from two_sides import alarms, compared, delayed, row, said
+from two_sides import alarms, compared, delayed, facts, row, said
 
 CALLS = 60
 DRIFT = 0.2
@@ -36,9 +36,14 @@ def main() -> None:
         if order == INTERLEAVED:
             loud = alarms(found)
             text = "; ".join(map(said, loud or [call]))
-            report.judge("interleaved: stays silent", not loud, text)
+            report.judge("interleaved: stays silent", not loud, text, rows=[facts(call)])
         else:
-            report.judge("blocked: cries wolf", call.verdict is Verdict.SLOWER, said(call))
+            report.judge(
+                "blocked: cries wolf",
+                call.verdict is Verdict.SLOWER,
+                said(call),
+                rows=[facts(call)],
+            )
     report.end()
 
 

@@ -88,7 +88,8 @@ def judge(report: Report, way: Way, what: str, shift_us: float, delay_us: float)
     """Check one phase against the delay that was put into it, or against none."""
     bound_us = max(SHARE * delay_us, way.tolerance_us)
     found = f"{what}: {delay_us:.0f} µs put in, {shift_us:.0f} found, off by"
-    report.check(found, abs(shift_us - delay_us), bound_us, "µs")
+    facts = {"name": what, "put_in_us": delay_us, "found_us": shift_us}
+    report.check(found, abs(shift_us - delay_us), bound_us, "µs", **facts)
 
 
 def judge_setup(

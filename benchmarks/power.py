@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bench.comparison import Verdict
 from common import Report, quick
-from two_sides import compared, delayed, row, said
+from two_sides import compared, delayed, facts, row, said
 
 CALLS = 60
 HANDLER, SLOWER = "wait=1", "scale=1.05"
@@ -35,8 +35,13 @@ def main() -> None:
         )
         hits += hit
         slowest_s = max(slowest_s, took_s)
-        words = "; ".join(map(said, (call, handler, boundary)))
-        report.say(f"run {seed + 1}, {took_s:.0f} s: {'found' if hit else 'MISSED'}: {words}")
+        rows = (call, handler, boundary)
+        words = "; ".join(map(said, rows))
+        report.say(
+            f"run {seed + 1}, {took_s:.0f} s: {'found' if hit else 'MISSED'}: {words}",
+            run=seed + 1,
+            rows=[facts(row) for row in rows],
+        )
     report.check("runs in which it is found in its place", hits, least, "runs", least=True)
     report.check("longest run", slowest_s, LIMIT_S, "s")
     report.end()

@@ -70,3 +70,11 @@ def said(found: Row) -> str:
         return f"{found.subject}.{found.figure} {found.verdict}"
     interval = f"{ratio.value:.3f} [{ratio.low:.3f} – {ratio.high:.3f}]"
     return f"{found.subject}.{found.figure} {found.verdict} {interval}"
+
+
+def facts(found: Row) -> dict[str, object]:
+    """Return a row as data."""
+    ratio = found.ratio
+    values = (None, None, None) if ratio is None else (ratio.value, ratio.low, ratio.high)
+    named = dict(zip(("ratio", "low", "high"), values, strict=True))
+    return {"row": f"{found.subject}.{found.figure}", "verdict": str(found.verdict), **named}

@@ -11,6 +11,7 @@ from bench.charts.amortisation import amortisation
 from bench.charts.calls import call_breakdown
 from bench.charts.compare import compare
 from bench.charts.distribution import ecdf
+from bench.charts.evidence import bounds, coverage, delays
 from bench.charts.files import save, save_all
 from bench.charts.ladder import ladder
 from bench.charts.percentiles import percentiles
@@ -25,8 +26,11 @@ from bench.charts.timeline import timeline
 __all__ = [
     "alt_text",
     "amortisation",
+    "bounds",
     "call_breakdown",
     "compare",
+    "coverage",
+    "delays",
     "ecdf",
     "ladder",
     "percentiles",

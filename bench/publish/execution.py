@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import tempfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -67,14 +68,25 @@ def execute(path: Path, *, limit_s: float, formats: Sequence[str] = ("png",)) ->
     naming the notebook and the code cell.
     """
     notebook = read(path)
-    client = _Client(
+    with tempfile.TemporaryDirectory(prefix="mcp-latency-") as folder:
+        _run(_client(notebook, path, folder, formats), path, limit_s)
+    return stable(notebook)
+
+
+def _client(notebook: NotebookNode, path: Path, folder: str, formats: Sequence[str]) -> _Client:
+    """Return what will run a notebook; its kernel is talked to through sockets in ``folder``."""
+    manager = {"transport": "ipc", "connection_file": f"{folder}/kernel.json"}
+    return _Client(
         notebook,
-        config=Config({"KernelManager": {"transport": "ipc"}}),
+        config=Config({"KernelManager": manager}),
         timeout=None,
         shutdown_kernel="immediate",
         resources={"metadata": {"path": str(path.parent)}},
         extra_arguments=[f"--InlineBackend.figure_formats={set(formats)!r}"],
     )
+
+
+def _run(client: _Client, path: Path, limit_s: float) -> None:
     try:
         asyncio.run(_within(limit_s, client))
     except CellExecutionError as error:
@@ -93,7 +105,6 @@ def execute(path: Path, *, limit_s: float, formats: Sequence[str] = ("png",)) ->
         raise PublishError(f"{path}: there is no kernel named {error.name!r} here") from None
     except RuntimeError as error:
         raise PublishError(f"{path}: its kernel does not start: {error}") from None
-    return stable(notebook)
 
 
 async def _within(limit_s: float, client: _Client) -> None:
