@@ -11,8 +11,12 @@ SUITES := bill transports eras clients servers
 AMOUNT :=
 PROOFS := ground_truth pipe_floor client_overhead harness_cost charts_at_scale http_floor other_clients conformance
 OTHER_TRANSPORTS := http http-sse sse rest
+# What notebooks/05-is-it-real.ipynb shows; QUICK=--quick for fewer sessions.
+EVIDENCE := ground_truth pipe_floor coverage false_alarms power drift
+QUICK :=
+MEASURE := PATH="$(CURDIR)/$(BIN):$$PATH" mcp-latency run --seed 1 -q --force
 
-.PHONY: bench test check format prove conformance record pages pictures node browser tools clean
+.PHONY: bench test check format prove proofs conformance record pages pictures node browser tools clean
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -48,6 +52,13 @@ prove: $(STAMP)
 		$(BIN)/python benchmarks/ground_truth.py --transport $$transport || failed=1; \
 	done; exit $${failed:-0}
 
+# The proofs that a notebook shows, kept as data in results/proofs.json.
+proofs: $(STAMP)
+	for proof in $(EVIDENCE); do \
+		$(BIN)/python benchmarks/$$proof.py $(QUICK) --json results/proofs.json || exit 1; \
+	done
+	$(BIN)/python benchmarks/ground_truth.py --transport http $(QUICK) --json results/proofs.json
+
 # The official MCP conformance suite against client and server; fetches the suite from npm once.
 conformance: $(STAMP)
 	$(BIN)/python benchmarks/conformance.py
@@ -58,12 +69,19 @@ record: $(STAMP) node
 	  $(BIN)/mcp-latency run $$suite --seed 1 $(AMOUNT) -o results/$$suite.json.gz --force && \
 	  $(BIN)/mcp-latency plot results/$$suite.json.gz -o results/charts/$$suite || exit 1; \
 	done
+	$(MEASURE) --ab 'mcp-latency serve sdk' 'mcp-latency serve sdk-sync' --names async-tools,sync-tools \
+	  --tool get_ticket --arguments '{"id": 1}' --sessions 20 -o results/ab.json.gz
+	$(MEASURE) --aa --command 'mcp-latency serve sdk' --name sdk \
+	  --tool get_ticket --arguments '{"id": 1}' --sessions 20 -o results/aa.json.gz
+	$(MEASURE) --command 'mcp-latency serve sdk' --name your-server --no-marks \
+	  --tool search_tickets --arguments '{"query": "refund"}' -o results/your-server.json.gz
+	$(MAKE) proofs
 	$(MAKE) pages
 
 # The pages and notebooks that show recorded results.
 pages: $(STAMP)
 	$(BIN)/python -m tests.readme_tables
-	$(BIN)/jupyter-execute --inplace notebooks/*.ipynb
+	$(BIN)/python -m tests.keep_notebooks
 
 # The small pictures that charts are compared with in the tests; look at them before committing.
 pictures: $(STAMP)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ class Proof(Result):
             for line in self.lines
             if line["verdict"] is not None
         ]
-        return Records(rows, self.title, [f"{self.run['command']}, {self.run['amount']}"])
+        return Records(rows, self.title, [self.run["command"], self.run.get("amount", "")])
 
     def _repr_html_(self) -> str:
         judged = self.judged()
@@ -70,9 +70,33 @@ def load(path: str | os.PathLike[str]) -> dict[str, Proof]:
         ) from None
 
 
+def joined(*proofs: Proof) -> Proof:
+    """Return several proofs as one; what differs between their machines is left out."""
+    first = proofs[0]
+    same = {
+        key: value
+        for key, value in first.environment.items()
+        if all(proof.environment.get(key) == value for proof in proofs)
+    }
+    return replace(
+        first,
+        run={
+            "proof": ", ".join(proof.name for proof in proofs),
+            "created": min(proof.run["created"] for proof in proofs),
+            "command": "; ".join(proof.run["command"] for proof in proofs),
+        },
+        environment=same,
+        name=", ".join(proof.name for proof in proofs),
+        title="; ".join(proof.title for proof in proofs),
+        verdict="PASS" if all(proof.verdict == "PASS" for proof in proofs) else "FAIL",
+        lines=Records(with_all_keys(line for proof in proofs for line in proof.lines)),
+        ratios=tuple(ratio for proof in proofs for ratio in proof.ratios),
+    )
+
+
 def _proof(entry: Mapping[str, Any], source: str) -> Proof:
     run = {
-        "suite": entry["proof"],
+        "proof": entry["proof"],
         "created": entry["created"],
         "amount": entry["amount"],
         "command": entry["command"],

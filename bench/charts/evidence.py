@@ -17,7 +17,6 @@ from bench.render import units
 
 Records = Sequence[Mapping[str, Any]]
 
-_PUT_IN, _FOUND = "#d55e00", "#0072b2"
 _RING, _DOT, _CROSS = "o", ".", "x"
 
 
@@ -29,6 +28,7 @@ def delays(lines: Records, ax: Axes | None = None) -> Axes:
     title = "Delays put in, and found again"
     rows = [line for line in lines if line.get("put_in_us")]
     with style():
+        blue, orange = palette().lines[:2]
         ax = parts.rows_figure(ax, [line["name"] for line in rows])
         if not rows:
             return parts.empty(ax, title, "no delay was put in")
@@ -36,13 +36,13 @@ def delays(lines: Records, ax: Axes | None = None) -> Axes:
         low_ns = max(min(ends_ns) / 1.5, 1.0)
         for place, line in enumerate(rows):
             ring, dot = 1e3 * line["put_in_us"], 1e3 * line["found_us"]
-            ax.plot([ring], [place], _RING, markersize=10, markerfacecolor="none", color=_PUT_IN)
-            ax.plot([max(dot, low_ns)], [place], _DOT, markersize=8, color=_FOUND)
+            ax.plot([ring], [place], _RING, markersize=10, markerfacecolor="none", color=orange)
+            ax.plot([max(dot, low_ns)], [place], _DOT, markersize=8, color=blue)
         parts.time_axis(ax, "delay", max(ends_ns) * 1.2, low_ns)
         parts.name_rows(ax, [line["name"] for line in rows])
         notes = [_delay_note(line) for line in rows]
         parts.note_rows(ax, notes, "put in → found (off by)")
-        marks = {"put in": (_RING, _PUT_IN, 9), "found": (_DOT, _FOUND, 8)}
+        marks = {"put in": (_RING, orange, 9), "found": (_DOT, blue, 8)}
         _title_and_marks(ax, title, marks)
         words = [f"{line['name']} {note}" for line, note in zip(rows, notes, strict=True)]
         alt.describe(ax, title, "A ring and a dot per delay, which lie on each other", words)
@@ -62,13 +62,13 @@ def bounds(lines: Records, ax: Axes | None = None) -> Axes:
         if not rows:
             return parts.empty(ax, title, "nothing has a bound")
         shares = [_share(line) for line in rows]
-        ax.barh(range(len(rows)), shares, height=0.55, color=_FOUND)
+        ax.barh(range(len(rows)), shares, height=0.55, color=palette().lines[0])
         ax.axvline(100, color=palette().ink, linewidth=1.2)
         ax.set_xlim(0, max(110.0, *shares) * 1.02)
         ax.set_xlabel("share of the bound (%); beyond the line it is not met")
         parts.name_rows(ax, [line["what"] for line in rows])
         notes = [
-            f"{units.number(line['figure'])} {line['unit']} ({line['sign']} {line['bound']:g})"
+            f"{_number(line['figure'])} {line['unit']} ({line['sign']} {line['bound']:g})"
             for line in rows
         ]
         parts.note_rows(ax, notes, "figure (bound)")
@@ -87,6 +87,7 @@ def coverage(lines: Records, ax: Axes | None = None) -> Axes:
     title = "How often a 95 % interval holds the truth"
     rows = [line for line in lines if line.get("share_percent") is not None]
     with style():
+        blue, orange = palette().lines[:2]
         names = [_case_name(line) for line in rows]
         ax = parts.rows_figure(ax, names)
         if not rows:
@@ -96,15 +97,15 @@ def coverage(lines: Records, ax: Axes | None = None) -> Axes:
         )
         ax.axvline(95, color=palette().ink, linewidth=0.9)
         for place, line in enumerate(rows):
-            ax.plot([line["pooled_percent"]], [place], _CROSS, markersize=6, color=_PUT_IN)
-            ax.plot([line["share_percent"]], [place], _DOT, markersize=10, color=_FOUND)
+            ax.plot([line["pooled_percent"]], [place], _CROSS, markersize=6, color=orange)
+            ax.plot([line["share_percent"]], [place], _DOT, markersize=10, color=blue)
         lowest = min(line[key] for line in rows for key in ("share_percent", "pooled_percent"))
         ax.set_xlim(max(lowest - 4, 0), 101.5)
         ax.set_xlabel("trials whose interval held the truth (%)")
         parts.name_rows(ax, names)
         notes = [f"{line['share_percent']:.1f} ({line['pooled_percent']:.0f})" for line in rows]
         parts.note_rows(ax, notes, "here (pooled)")
-        marks = {"calls as independent": (_CROSS, _PUT_IN, 6), "here": (_DOT, _FOUND, 10)}
+        marks = {"calls as independent": (_CROSS, orange, 6), "here": (_DOT, blue, 10)}
         _title_and_marks(ax, title, marks)
         words = [f"{name} {note} %" for name, note in zip(names, notes, strict=True)]
         alt.describe(
@@ -138,6 +139,10 @@ def _delay_note(line: Mapping[str, Any]) -> str:
     sign = "+" if found >= put_in else "−"
     off = units.duration(abs(found - put_in))
     return f"{units.duration(put_in)} → {units.duration(found)} ({sign}{off})"
+
+
+def _number(figure: float) -> str:
+    return f"{figure:.0f}" if figure == round(figure) else units.number(figure)
 
 
 def _share(line: Mapping[str, Any]) -> float:

@@ -263,6 +263,8 @@ def caption(result: Result) -> str:
     made = [
         str(run["created"])[:10] if "created" in run else None,
         f"suite {run['suite']}" if "suite" in run else None,
+        f"proof {run['proof']}" if "proof" in run else None,
+        run.get("amount"),
         f"{run['sessions']} sessions × {run['calls']} calls per cell"
         if "sessions" in run and "calls" in run
         else None,
