@@ -54,10 +54,9 @@ prove: $(STAMP)
 
 # The proofs that a notebook shows, kept as data in results/proofs.json.
 proofs: $(STAMP)
-	for proof in $(EVIDENCE); do \
-		$(BIN)/python benchmarks/$$proof.py $(QUICK) --json results/proofs.json || exit 1; \
-	done
-	$(BIN)/python benchmarks/ground_truth.py --transport http $(QUICK) --json results/proofs.json
+	for proof in $(EVIDENCE) 'ground_truth --transport http'; do set -- $$proof; program=$$1; shift; \
+		$(BIN)/python benchmarks/$$program.py "$$@" $(QUICK) --json results/proofs.json || failed=1; \
+	done; exit $${failed:-0}
 
 # The official MCP conformance suite against client and server; fetches the suite from npm once.
 conformance: $(STAMP)

@@ -18,18 +18,30 @@ _PUBLIC = {
     "compare": "bench.compared",
     "breakdown": "bench",
     "charts": "bench",
+    "proofs": "bench",
 }
 
 if TYPE_CHECKING:
     from bench import breakdown as breakdown
     from bench import charts as charts
+    from bench import proofs as proofs
     from bench.api import Run as Run
     from bench.api import load as load
     from bench.compared import compare as compare
     from bench.errors import BenchError as BenchError
     from bench.run_function import run as run
 
-__all__ = ["BenchError", "Run", "__version__", "breakdown", "charts", "compare", "load", "run"]
+__all__ = [
+    "BenchError",
+    "Run",
+    "__version__",
+    "breakdown",
+    "charts",
+    "compare",
+    "load",
+    "proofs",
+    "run",
+]
 
 
 def __getattr__(name: str) -> Any:

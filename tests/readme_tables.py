@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bench import storage
+from bench import proofs, storage
 from bench.comparison import compare_two_targets
 from bench.render import formats, report, tables, verdicts
 
@@ -22,6 +22,8 @@ def refreshed(text: str) -> str:
 
     def table(match: re.Match[str]) -> str:
         file, key = match.groups()
+        if key == "proofs":
+            return f"<!-- {file}: {key} -->\n{_proofs(ROOT / 'results' / file)}\n<!-- end -->"
         result = storage.load(ROOT / "results" / file)
         if key == "provenance":
             body = report.markdown_provenance(result).strip()
@@ -36,6 +38,23 @@ def refreshed(text: str) -> str:
         return f"<!-- {file}: {key} -->\n{body}\n<!-- end -->"
 
     return BLOCK.sub(table, text)
+
+
+def _proofs(file: Path) -> str:
+    """Return a row per proof, and the machines that they ran on."""
+    found = proofs.load(file).values()
+    rows = [
+        "| proof | command | amount | date | lines that pass |",
+        "| :-- | :-- | :-- | :-- | --: |",
+    ]
+    for proof in found:
+        judged = proof.judged()
+        passed = sum(line["verdict"] == "PASS" for line in judged)
+        run = proof.run
+        about = [proof.title, f"`{run['command']}`", run["amount"], run["created"]]
+        rows.append(f"| {' | '.join(about)} | {passed} of {len(judged)} |")
+    machines = {", ".join(str(value) for value in proof.environment.values()) for proof in found}
+    return "\n".join([*(f"- {machine}" for machine in sorted(machines)), "", *rows])
 
 
 if __name__ == "__main__":

@@ -25,6 +25,9 @@ HEAVY = (
     "mcp",
     "asyncio",
     "jinja2",
+    "nbclient",
+    "nbconvert",
+    "zmq",
 )
 
 # Folder or module -> what it must not import. The reason stands in the docstring of the room.
@@ -67,6 +70,8 @@ FORBIDDEN = {
     "run_function.py": {"matplotlib", "bench.cli", "bench.run_command"},
     "render": {"matplotlib", "bench.runner", "bench.session", "bench.storage"},
     "charts": {"bench.runner", "bench.session", "bench.storage"},
+    "publish": {"matplotlib", "click", "bench.runner", "bench.session", "bench.cli"},
+    "proofs.py": {"time", "matplotlib", "click", "bench.runner", "bench.storage", "bench.charts"},
     "page": {"matplotlib", "bench.runner", "bench.session", "bench.cli"},
     "atomic.py": {"bench"},
     "runner.py": {"numpy", "bench.results", "bench.stats", "bench.storage"},

@@ -102,7 +102,9 @@ def _run(client: _Client, path: Path, limit_s: float) -> None:
             "--time-limit allows more"
         ) from None
     except NoSuchKernel as error:
-        raise PublishError(f"{path}: there is no kernel named {error.name!r} here") from None
+        raise PublishError(
+            f"{path}: there is no kernel named {error.name!r} here; python3 comes with ipykernel"
+        ) from None
     except RuntimeError as error:
         raise PublishError(f"{path}: its kernel does not start: {error}") from None
 
