@@ -18,6 +18,7 @@ import click
 
 from bench import __version__
 from bench.errors import BenchError
+from bench.publish import LIMIT_S
 from bench.run_options import run_options
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ def compare(files: Sequence[Path], **options: Any) -> None:
     "--time-limit",
     "limit_s",
     type=click.FloatRange(0, min_open=True),
-    default=600.0,
+    default=LIMIT_S,
     show_default=True,
     metavar="SECONDS",
     help="For each notebook.",

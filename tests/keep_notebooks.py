@@ -6,11 +6,11 @@ from pathlib import Path
 
 import nbformat
 
+from bench.publish import LIMIT_S
 from bench.publish.execution import execute
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-LIMIT_S = 600.0
 
 if __name__ == "__main__":
     for path in NOTEBOOKS:

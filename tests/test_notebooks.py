@@ -11,8 +11,9 @@ import pytest
 from nbformat import NotebookNode
 
 from bench.charts.show import WORDS
+from bench.publish import LIMIT_S
 from bench.publish.execution import execute, stable
-from tests.keep_notebooks import LIMIT_S, NOTEBOOKS
+from tests.keep_notebooks import NOTEBOOKS
 
 EVERY = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 QUESTIONS = {"234 ms", "31 ms", "95 %", "5 %", "2 ms"}
