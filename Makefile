@@ -9,7 +9,8 @@ NODE_STAMP := servers/node/node_modules/.installed
 RESULT := results/local/bill-$(shell date +%Y%m%d-%H%M%S).json.gz
 SUITES := bill transports eras clients servers
 AMOUNT :=
-PROOFS := ground_truth pipe_floor client_overhead harness_cost charts_at_scale http_floor other_clients conformance
+PROOFS := ground_truth pipe_floor client_overhead harness_cost charts_at_scale coverage agreement false_alarms \
+	power drift http_floor other_clients conformance
 OTHER_TRANSPORTS := http http-sse sse rest
 # What notebooks/05-is-it-real.ipynb shows; QUICK=--quick for fewer sessions.
 EVIDENCE := ground_truth pipe_floor coverage false_alarms power drift
