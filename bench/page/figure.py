@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-
-from bench.charts import alt_text
+from bench.charts.alt import Drawn, alt_text
 from bench.charts.inline import inline_svg
 
 
@@ -20,7 +17,7 @@ class Chart:
     svg: str
 
 
-def chart(chart_id: str, drawn: Axes | Figure) -> Chart:
+def chart(chart_id: str, drawn: Drawn) -> Chart:
     """Return a drawn chart for the page."""
     label = alt_text(drawn)
     return Chart(chart_id, label, inline_svg(drawn, f"{chart_id}-", label))
