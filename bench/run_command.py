@@ -21,7 +21,7 @@ from bench.comparison import compare_two_targets
 from bench.errors import BenchError
 from bench.measure import Options, check_output, measure, plan_of
 from bench.prepare import certificates, with_tickets, without_missing
-from bench.redact import redact
+from bench.redact import redact_words
 from bench.render import report, tables
 from bench.render.course import goal_in_words
 from bench.render.units import share
@@ -90,8 +90,8 @@ def _trace(path: Path | None) -> Iterator[int | None]:
 def _command_line(suite: Suite) -> str:
     secrets = [secret for cell in suite.cells for secret in cell.target.secrets]
     # Word by word first: quoting changes how a secret reads.
-    words = [redact(word, secrets) for word in sys.argv[1:]]
-    return redact(shlex.join(["mcp-latency", *words]))
+    words = redact_words(sys.argv[1:], secrets, pairs=("--env", "--header"))
+    return shlex.join(["mcp-latency", *words])
 
 
 def _print_plan(suite: Suite, seed: int, goal: Goal | None) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench.errors import SuiteError
 from bench.protocol.http import Url
-from bench.redact import redact
+from bench.redact import redact, redact_words, secrets_in
 from servers import NODE_FOLDER, SERVERS, Program
 
 DEFAULT_ENVIRONMENT = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
@@ -63,7 +63,7 @@ class Target:
     def secrets(self) -> tuple[str, ...]:
         """The values that must not be shown."""
         inherited = (os.environ.get(name, "") for name in self.inherited)
-        given = (*self.passed.values(), *self.headers.values(), *inherited)
+        given = (*self.passed.values(), *self.headers.values(), *inherited, *secrets_in(self.argv))
         return tuple(value for value in given if value)
 
 
@@ -170,10 +170,10 @@ def command(text: str, name: str | None = None) -> Target:
     try:
         argv = tuple(shlex.split(text))
     except ValueError as error:
-        raise SuiteError(f"command {text!r} cannot be split into words: {error}") from None
+        raise SuiteError(f"command {redact(text)!r} cannot be split into words: {error}") from None
     if not argv:
         raise SuiteError("the command is empty; expected a program and its arguments")
-    return Target(name or _name(argv), argv, redact(_without_paths(argv)))
+    return Target(name or _name(argv), argv, _without_paths(argv))
 
 
 def reach(text: str | None, url: str | None, name: str | None, *, unix: bool = False) -> Target:
@@ -237,7 +237,7 @@ def _without_paths(argv: Sequence[str]) -> str:
     home = str(Path.home())
     here = str(Path.cwd())
     words = []
-    for index, word in enumerate(argv):
+    for index, word in enumerate(redact_words(argv)):
         if index == 0 and os.path.isabs(word):
             words.append(Path(word).name)
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench.redact import MASK, redact, redact_tree
+from bench.redact import MASK, redact, redact_tree, redact_words, secrets_in
 
 SECRET = "s3cr3t-value-0123456789"
 
@@ -40,3 +40,47 @@ def test_a_known_secret_is_masked_in_any_text() -> None:
 def test_ordinary_text_stays(text: str) -> None:
     assert redact(text) in (text, redact(text))
     assert redact("serve minimal --page-size 5") == "serve minimal --page-size 5"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"password": "correct horse battery", "n": 1}',
+        '{"n": {"api_key": "horse, battery"}}',
+        '{"text": "{\\"password\\": \\"correct horse battery\\"}"}',
+        "{'password': 'correct horse battery'}",
+        "server --secret 'correct horse battery' x",
+        'server --secret "correct horse battery" x',
+        """server --token 'it'"'"'s a horse battery' x""",
+        "server --token it's-horse-battery x",
+        "server --password=a,horse,battery",
+        "server --pass horse-battery",
+        "env OPENAI_KEY=horse-battery server",
+    ],
+)
+def test_a_secret_is_masked_to_its_end(text: str) -> None:
+    assert "horse" not in redact(text)
+    assert "battery" not in redact(text)
+
+
+def test_the_words_of_a_command_are_masked_one_by_one() -> None:
+    words = [
+        "server",
+        "--secret",
+        "two words",
+        "--password=two words",
+        "A_KEY=two words",
+        "--x",
+        "1",
+    ]
+    assert redact_words(words) == [
+        "server", "--secret", MASK, f"--password={MASK}", f"A_KEY={MASK}", "--x", "1",
+    ]  # fmt: skip
+    assert secrets_in(words) == ["two words"] * 3
+
+
+@pytest.mark.parametrize("words", [["--env", "PIN=123"], ["--env=PIN=123"]])
+def test_the_value_of_a_pair_is_masked_however_short_it_is(words: list[str]) -> None:
+    shown = " ".join(redact_words([*words, "--calls", "123"], pairs=("--env",)))
+    assert shown.count("123") == 1
+    assert "PIN=" in shown
