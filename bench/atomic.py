@@ -14,10 +14,11 @@ def write_in_one_step(target: Path, data: bytes) -> None:
     A link is followed. What is no regular file (a terminal, a pipe, ``/dev/null``) is written to,
     never replaced. Raises OSError where that fails; an older file is then untouched.
     """
-    place = target.resolve()
-    if place.exists() and not place.is_file():
-        place.write_bytes(data)
+    # Asked before it is resolved: what /dev/stdout leads to may have no name in any folder.
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
         return
+    place = target.resolve()
     fd, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
     try:
         with os.fdopen(fd, "wb") as file:
