@@ -15,7 +15,7 @@ from typing import Final
 from bench.errors import SuiteError
 from bench.results import CellResult
 from bench.stats import FIGURES, Estimate
-from bench.subjects import BOUNDARY, CALL, NAMES, measured
+from bench.subjects import CALL, NAMES, measured
 
 LEAST_SESSIONS: Final = 5
 """Fewer say too little about how sessions differ to end a run by it."""
@@ -77,8 +77,7 @@ def widths(cells: Iterable[CellResult], goal: Goal) -> list[Width]:
     for cell in cells:
         subject = measured(cell, goal.subject)
         if subject is not None:
-            signed = subject.estimated or goal.subject == BOUNDARY
-            estimate = subject.sample.estimate(FIGURES[goal.figure], signed=signed)
+            estimate = subject.sample.estimate(FIGURES[goal.figure], signed=subject.signed)
             found.append(Width(cell.name, estimate))
     return found
 

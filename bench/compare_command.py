@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,8 @@ def load_all(files: Sequence[Path]) -> dict[str, Result]:
 def comparisons(results: Mapping[str, Result], options: Mapping[str, Any]) -> list[Comparison]:
     """Return the comparisons that the command line asks for."""
     threshold = options["threshold"] / 100
+    if math.isnan(threshold):
+        raise BenchError("--threshold: nan is no percentage; expected one from 0 to 100, like 2")
     first, *others = results.items()
     if not others:
         label, result = first

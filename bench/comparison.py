@@ -1,8 +1,9 @@
 """Two targets, two runs, two transports: what differs, how sure that is, and what cannot be told.
 
-A verdict needs the whole interval of the ratio beyond the threshold; it says ``no difference
-shown``, never "equal". Setup, calls, boundary and handler are compared apart, so that a slower
-handler is not read as a slower boundary. What is not alike in its conditions is not judged.
+A verdict needs the whole interval of the ratio beyond the threshold, and that of the difference on
+the same side of 0; else it says ``no difference shown``, never "equal". Setup, calls, boundary and
+handler are compared apart, so that a slower handler is not read as a slower boundary. What is not
+alike in its conditions is not judged.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ class Comparison:
         sides = (
             (left.within(common), right.within(common)) if paired else (left.sample, right.sample)
         )
-        contrast = stats.contrast(*sides, q, paired=paired)
+        contrast = stats.contrast(*sides, q, paired=paired, signed=left.signed)
         if contrast is None:
             least = min(side.n_samples for side in sides)
             return None, f"{figure} needs {stats.needed(q or 0.5)} samples, a side has {least}"
@@ -197,7 +198,10 @@ def compare_within(
         if matched.met
     ]
     if not found:
-        raise BenchError(f"--by {by}: no two cells differ in {by} alone; see their fields in show")
+        raise BenchError(
+            f"--by {by}: no two cells differ in {by} alone; the fields of each are under cells in "
+            "show --format json"
+        )
     return found
 
 
@@ -234,9 +238,10 @@ def judge(contrast: Contrast, threshold: float, scale_ns: float) -> tuple[Verdic
         low, high = ratio.low - 1, ratio.high - 1
     else:
         low, high = difference.low / (scale_ns or 1.0), difference.high / (scale_ns or 1.0)
-    if low > threshold:
+    # Both intervals stand in one row: a verdict that one of them contradicts would mislead.
+    if low > threshold and difference.low > 0:
         return Verdict.SLOWER, ""
-    if high < -threshold:
+    if high < -threshold and difference.high < 0:
         return Verdict.FASTER, ""
     return Verdict.NO_DIFFERENCE, ""
 

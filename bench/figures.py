@@ -50,7 +50,7 @@ def figure(cell: CellResult, subject: str, name: str) -> Figure:
     if found is None:
         return Figure(cell.name, subject, name, None, _why_absent(cell, subject), 0, 0)
     sample = found.sample
-    estimate = sample.estimate(q, signed=subject in (BOUNDARY, HANDLER))
+    estimate = sample.estimate(q, signed=found.signed)
     reason = "" if estimate is not None else _why_untold(q, name, sample.n_samples)
     counts = (sample.n_sessions, sample.n_samples)
     return Figure(cell.name, subject, name, estimate, reason, *counts, found.estimated)

@@ -122,7 +122,8 @@ def values_of(result: Result, by: str) -> list[str]:
         raise BenchError(f"--by: no field {by!r}; expected one of: {', '.join(sorted(known))}")
     values = list(dict.fromkeys(str(cell.fields.get(by)) for cell in result.cells))
     if len(values) < 2:
-        raise BenchError(f"--by: every cell has {by} {values[0]!r}; there is nothing to compare")
+        same = f"has {by} {values[0]!r}" if values[0] != str(None) else f"is without {by}"
+        raise BenchError(f"--by: every cell {same}; there is nothing to compare")
     return values
 
 
@@ -197,7 +198,7 @@ def _ways(
     for cell in sorted(cells, key=lambda cell: cell.name.count("/")):
         rest = _rest(cell, by)
         if rest in ways:
-            matched.leave_out(cell.name, f"{ways[rest].name} stands for {by} {value}")
+            matched.leave_out(cell.name, f"{ways[rest].name} is compared in its place")
         else:
             ways[rest] = cell
     return ways

@@ -207,13 +207,16 @@ def difference_of_means(left: Groups, right: Groups) -> Estimate:
     return Estimate(estimate.value, estimate.low, estimate.high, len(pairs), samples)
 
 
-def contrast(left: Sample, right: Sample, q: float | None, *, paired: bool) -> Contrast | None:
+def contrast(
+    left: Sample, right: Sample, q: float | None, *, paired: bool, signed: bool = True
+) -> Contrast | None:
     """Compare two samples in one figure, or return None where one of them cannot tell it.
 
     ``paired``: group ``i`` of both is of the same round, so that the same rounds are drawn for
     both; otherwise the two are drawn apart, and ``t`` has the degrees of freedom of Welch (1947).
+    ``signed`` is that of :meth:`Sample.estimate`, for either side.
     """
-    before, after = left.estimate(q, signed=True), right.estimate(q, signed=True)
+    before, after = left.estimate(q, signed=signed), right.estimate(q, signed=signed)
     if before is None or after is None:
         return None
     samples = before.n_samples + after.n_samples

@@ -27,11 +27,13 @@ class Measured:
     """One subject of one cell: a group of samples in ns per session, and the round of each.
 
     ``estimated`` says that a group is one difference of medians, where the server wrote no marks.
+    ``signed`` ones may be below 0: these, and every boundary (law 2).
     """
 
     rounds: tuple[int, ...]
     groups: Sequence[Samples]
     estimated: bool = False
+    signed: bool = False
 
     @cached_property
     def sample(self) -> Sample:
@@ -58,7 +60,8 @@ def measured(cell: CellResult, subject: str) -> Measured | None:
         if len(group):
             rounds.append(session.round)
             groups.append(group)
-    return Measured(tuple(rounds), groups, estimated) if groups else None
+    signed = estimated or subject == BOUNDARY
+    return Measured(tuple(rounds), groups, estimated, signed) if groups else None
 
 
 def _once(value: float | None) -> Samples:

@@ -14,12 +14,14 @@ from click.testing import Result as Ran
 
 import bench
 from bench import noise_floor
-from bench.cli import NOT_COMPARABLE, cli
-from bench.comparison import Comparison, Row, Verdict, compare, compare_within
+from bench.cli import FAILED, NOT_COMPARABLE, cli
+from bench.comparison import Comparison, Row, Verdict, compare, compare_within, judge
 from bench.errors import BenchError
+from bench.figures import figure
 from bench.phases import Phase
 from bench.render.verdicts import sentences, verdict_table
 from bench.results import Failure, Result, Session
+from bench.stats import Contrast, Estimate
 from bench.storage import save
 from bench.subjects import NAMES, measured
 from tests.make_results import make_cell, make_result, make_session
@@ -354,3 +356,39 @@ def test_the_noise_floor_of_the_machine_stands_beside_later_verdicts(tmp_path: P
     save(result, file)
     for format_ in ("text", "markdown"):
         assert "noise floor of this machine" in run(str(file), "--format", format_).output
+
+
+def test_no_verdict_is_given_that_the_interval_of_the_difference_contradicts() -> None:
+    few = Estimate(1.0, None, None, 6, 600)
+    difference = replace(few, value=2e3, low=-1e2, high=4.1e3)
+    ratio = replace(few, value=3.0, low=1.3, high=6.9)
+    for sign, one in ((1, ratio), (-1, replace(few, value=1 / 3, low=1 / 6.9, high=1 / 1.3))):
+        ends = sorted((sign * -1e2, sign * 4.1e3))
+        held = replace(difference, value=sign * 2e3, low=ends[0], high=ends[1])
+        verdict, _ = judge(Contrast(few, few, held, one, paired=True), 0.02, 1e3)
+        assert verdict is Verdict.NO_DIFFERENCE
+        clear = replace(held, low=sign * 2e3 - 1e2, high=sign * 2e3 + 1e2)
+        verdict, _ = judge(Contrast(few, few, clear, one, paired=True), 0.02, 1e3)
+        assert verdict is (Verdict.SLOWER if sign > 0 else Verdict.FASTER)
+
+
+def test_a_side_has_the_interval_that_show_gives_it() -> None:
+    left = [make_session(r, calls=20, scale=5 if r == 1 else 0.1, seed=r) for r in (1, 2)]
+    result = of_two(left, left)
+    for one in within(left, left).rows:
+        told = figure(result.cells[0], one.subject, one.figure).estimate
+        assert one.contrast is None or one.contrast.left == told
+
+
+def test_a_threshold_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "ab.json.gz"
+    save(of_two(sessions(seed=1), sessions(seed=2)), path)
+    done = CliRunner().invoke(cli, ["compare", str(path), "--by", "server", "--threshold", "nan"])
+    assert done.exit_code == FAILED
+    assert "--threshold: nan is no percentage" in done.output
+
+
+def test_a_field_that_no_cell_has_a_value_for_is_said_to_be_absent() -> None:
+    result = of_two(sessions(seed=1), sessions(seed=2))
+    with pytest.raises(BenchError, match="every cell is without payload_bytes"):
+        compare_within(result, "payload_bytes")

@@ -30,9 +30,9 @@ def verdict_table(comparison: Comparison) -> Table:
     notes = [
         "[low – high] is the 95 % interval over sessions"
         f"{', compared within rounds' if comparison.paired else ''}: {stats.INTERVAL_METHOD}.",
-        f"A verdict needs the whole interval beyond ±{comparison.threshold:.3g}: "
-        f"{right} is slower above {1 + comparison.threshold:g}, faster below "
-        f"{1 - comparison.threshold:g}.",
+        f"A verdict needs the whole interval of the ratio beyond ±{comparison.threshold:.3g}, and "
+        f"that of the difference on the same side of 0: {right} is slower above "
+        f"{1 + comparison.threshold:g}, faster below {1 - comparison.threshold:g}.",
     ]
     if any(row.estimated for row in comparison.rows):
         notes.append("(by difference): without marks, from calls of a tool that does not exist.")
