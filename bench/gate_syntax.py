@@ -42,7 +42,7 @@ class Gate:
     """One condition that must not be met: ``subject.figure`` ``operator`` ``limit``.
 
     ``cells`` is a shell pattern on the names of cells, None for every cell. ``text`` is the gate as
-    it was written. ``limit`` is in ns, or a ratio.
+    it was written, on one line. ``limit`` is in ns, or a ratio.
     """
 
     text: str
@@ -75,7 +75,9 @@ def parse(text: str, *, relative: bool) -> Gate:
     limit, kind = _limit(scanner, f"{subject}.{figure} {operator}", relative=relative)
     scanner.end()
     figure = "p50" if figure == MEDIAN else figure
-    return Gate(text.strip(), cells.strip() or None, subject, figure, operator, limit, kind)
+    return Gate(
+        " ".join(text.split()), cells.strip() or None, subject, figure, operator, limit, kind
+    )
 
 
 def _limit(scanner: _Scanner, so_far: str, *, relative: bool) -> tuple[float, Kind]:
@@ -100,10 +102,12 @@ def _limit(scanner: _Scanner, so_far: str, *, relative: bool) -> tuple[float, Ki
             "(compare limits changes)",
             begin,
         )
-    units = f"{_SHOWN_UNITS}, or %," if relative else _SHOWN_UNITS
+    units = f"{_SHOWN_UNITS}, or %" if relative else _SHOWN_UNITS
     size = 0 if percent else UNITS_NS[scanner.word(r"[^\W\d]+", UNITS_NS, "a unit", units)]
     value = Decimal(number) * (-1 if sign in ("-", "−") else 1)
     if percent:
+        if value <= -100:
+            scanner.fail("a percentage above -100%: nothing can become less than nothing", begin)
         return float(1 + value / 100), Kind.RATIO
     return float(value * size), Kind.DIFFERENCE if relative else Kind.FIGURE
 

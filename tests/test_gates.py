@@ -85,6 +85,10 @@ def test_cells_are_chosen_by_a_shell_pattern_which_may_hold_a_colon() -> None:
     assert parse("http/host:80/*:call.p50>3ms", relative=False).cells == "http/host:80/*"
 
 
+def test_a_gate_is_one_line_however_it_was_written() -> None:
+    assert parse("call.p50 >\n  3ms ", relative=False).text == "call.p50 > 3ms"
+
+
 # The gate, with the character at fault between « and nothing, and what is said about it.
 FAULTS = {
     (True, "«"): "expected a subject: one of setup, first_call, close, call, boundary, handler",
@@ -99,6 +103,7 @@ FAULTS = {
     (True, "call.p99 > +«ms"): "expected a number, like 'call.p99 > +10%'",
     (True, "call.p99 > +10«"): "expected a unit: one of ns, us, µs, ms or s, or %",
     (True, "call.p99 > +10 «m"): "expected a unit: one of ns, us, µs, ms or s, or %",
+    (True, "call.p99 < «-100%"): "expected a percentage above -100%",
     (True, "call.p99 > +10% «and more"): "expected the end of the gate",
     (True, "call.p99 > +«1234567890123456%"): "expected a number of 15 digits at most",
     (True, "«: call.p99 > +10%"): "expected a pattern of cell names before the colon",
