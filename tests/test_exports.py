@@ -334,6 +334,22 @@ def test_a_device_is_written_to_and_a_link_is_followed(file: Path, tmp_path: Pat
     assert not Path(os.devnull).is_file()
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="needs descriptors as files")
+def test_a_pipe_without_a_name_is_written_to(file: Path) -> None:
+    reading, writing = os.pipe()
+    done = invoke("compare", file, "--export", f"github=/dev/fd/{writing}")
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        assert strict_json(pipe.read())
+    assert done.exit_code == 0
+
+
+def test_the_noise_floor_is_in_what_a_comparison_exports() -> None:
+    contents = replace(compared(), floors=["noise floor of this machine: call.p50 3 %"])
+    assert strict_json(exports.text("json", contents))["noise_floors"] == list(contents.floors)
+    assert "- noise floor of this machine: call.p50 3 %" in exports.text("markdown", contents)
+
+
 def test_a_write_that_fails_leaves_the_old_file(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,6 +59,7 @@ class Contents:
         if self.comparisons:
             known: dict[str, Any] = {
                 "comparisons": [verdicts.as_fields(one) for one in self.comparisons],
+                "noise_floors": list(self.floors),
                 "runs": [
                     {
                         "name": name,

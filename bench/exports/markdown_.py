@@ -44,6 +44,9 @@ def _head(contents: Contents) -> Iterator[str]:
     for comparison in contents.comparisons:
         yield from (f"- {_escaped(line)}" for line in verdicts.sentences(comparison))
         yield ""
+    if contents.floors:
+        yield from (f"- {_escaped(line)}" for line in contents.floors)
+        yield ""
     if contents.outcomes:
         yield from _gates(contents.outcomes)
         yield ""
