@@ -13,6 +13,7 @@ import numpy as np
 
 from bench import detect
 from bench.phases import Phase
+from bench.plan import BLOCKED
 from bench.render.units import duration
 from bench.results import CellResult, Nanoseconds, Result, Session
 from bench.spec import LISTENING, ONE_PROCESS
@@ -59,16 +60,24 @@ def findings(result: Result) -> list[Finding]:
     """Return what the checks found, cell by cell."""
     warmups = result.run.get("warmups")
     known = warmups if isinstance(warmups, int) else 0
-    return [finding for cell in result.cells for finding in of_cell(cell, warmups=known)]
+    in_rounds = result.run.get("order_of_sessions") != BLOCKED
+    return [
+        finding
+        for cell in result.cells
+        for finding in of_cell(cell, warmups=known, in_rounds=in_rounds)
+    ]
 
 
-def of_cell(cell: CellResult, *, warmups: int = 0) -> list[Finding]:
-    """Return what the checks found in one cell; ``warmups`` were made before its calls."""
+def of_cell(cell: CellResult, *, warmups: int = 0, in_rounds: bool = True) -> list[Finding]:
+    """Return what the checks found in one cell; ``warmups`` were made before its calls.
+
+    ``in_rounds`` says that the sessions of each round ran beside each other.
+    """
     checks: tuple[Callable[[CellResult], Finding | None], ...] = (
         lambda cell: _warm_up(cell, warmups),
         _modes,
         _delayed_ack,
-        _between_sessions,
+        lambda cell: _between_sessions(cell, in_rounds),
         _autocorrelation,
         _client_busy,
         _run_queue,
@@ -166,21 +175,26 @@ def _delayed_ack(cell: CellResult) -> Finding | None:
     return Finding("delayed_ack", cell.name, sentence, {"quickest_ns": quickest_ns})
 
 
-def _between_sessions(cell: CellResult) -> Finding | None:
+def _between_sessions(cell: CellResult, in_rounds: bool) -> Finding | None:
     """Return the finding that explains best why sessions differ: one is enough."""
-    return _drift(cell) or _session_modes(cell) or _disagreement(cell)
+    return _drift(cell, in_rounds) or _session_modes(cell) or _disagreement(cell)
 
 
-def _drift(cell: CellResult) -> Finding | None:
+def _drift(cell: CellResult, in_rounds: bool) -> Finding | None:
     found = detect.drift(cell.totals(), [session.position for session in _called(cell)])
     if found is None:
         return None
     slower, quicker = ("last", "first") if found.factor > 1 else ("first", "last")
     change = max(found.factor, 1 / found.factor)
+    remedy = (
+        "Comparisons within rounds stand; for figures that stand alone measure again on a quieter "
+        "machine"
+        if in_rounds
+        else "Nothing here is compared within rounds (--order blocked): measure again, interleaved"
+    )
     sentence = (
         f"calls changed over the run: in the {slower} sessions they take {_longer(change)} in the "
-        f"{quicker} (p = {found.p:.2g}), so the machine or the server did. Comparisons within "
-        "rounds stand; for figures that stand alone measure again on a quieter machine"
+        f"{quicker} (p = {found.p:.2g}), so the machine or the server did. {remedy}"
     )
     facts = {"change": change, "factor": found.factor, "p": found.p}
     return Finding("drift", cell.name, sentence, facts)

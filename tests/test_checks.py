@@ -171,6 +171,18 @@ def test_a_run_that_grows_quicker_is_told_so_and_gets_one_explanation() -> None:
     assert "in the first sessions they take" in finding.sentence
 
 
+def test_drift_of_a_blocked_run_promises_no_comparison_within_rounds() -> None:
+    (run,) = clean_runs(trials=1, spread=0.01, noise=0.1)
+    cell = cell_of(scaled(run, np.linspace(2, 1, 10)))
+    said = {
+        in_rounds: " ".join(f.sentence for f in checks.of_cell(cell, in_rounds=in_rounds))
+        for in_rounds in (True, False)
+    }
+    assert "Comparisons within rounds stand" in said[True]
+    assert "stand" not in said[False]
+    assert "measure again, interleaved" in said[False]
+
+
 def test_the_slope_and_its_p_are_those_of_others() -> None:
     (run,) = clean_runs(trials=1, spread=0.05)
     run = drifting(run)

@@ -15,7 +15,10 @@ def ladder_table(result: Result) -> Table:
         for rung in (rungs if len(rungs) > 1 else [])
     ]
     columns = {"rung": "rung", "p50_ns": "p50", "increment_ns": "adds"}
-    notes = ("The increment pairs sessions of the same round.",)
+    notes = (
+        "The increment is the mean difference of the medians of sessions of the same round; each "
+        "p50 is of all calls, so theirs may differ by another amount.",
+    )
     return Table("ladder", "Ladder: what each layer adds to a call", columns, rows, notes)
 
 
