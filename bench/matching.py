@@ -164,6 +164,11 @@ def conditions(left: Result, right: Result) -> tuple[list[str], list[str]]:
         if key in left.run and key in right.run and left.run[key] != right.run[key]
     ]
     made = [str(run.get("created", "at an unknown time")) for run in (left.run, right.run)]
+    if left.run == right.run:
+        told.append(
+            f"both are one run ({made[0]}), compared with itself: no difference is no finding"
+        )
+        return _differing(left, right, _DECISIVE), told
     told.append(
         f"these are two runs ({made[0]} and {made[1]}): what the machine did between them is in "
         "every difference; run --ab measures both in one"

@@ -117,7 +117,8 @@ def test_another_python_is_told_and_does_not_stand_in_the_way() -> None:
 
 def test_two_runs_are_said_to_hold_what_the_machine_did_between_them() -> None:
     left = make_result(make_cell(sessions=sessions()))
-    assert any("run --ab" in warning for warning in compare(left, left).warnings)
+    right = replace(left, run={**left.run, "seed": 2})
+    assert any("run --ab" in warning for warning in compare(left, right).warnings)
     assert not within(sessions(), sessions()).warnings
 
 
@@ -392,3 +393,11 @@ def test_a_field_that_no_cell_has_a_value_for_is_said_to_be_absent() -> None:
     result = of_two(sessions(seed=1), sessions(seed=2))
     with pytest.raises(BenchError, match="every cell is without payload_bytes"):
         compare_within(result, "payload_bytes")
+
+
+def test_a_run_compared_with_itself_is_not_said_to_be_two_runs() -> None:
+    result = of_two(sessions(seed=1), sessions(seed=2))
+    (warning,) = compare(result, result).warnings
+    assert "both are one run" in warning
+    (warning,) = compare(result, replace(result, run={**result.run, "seed": 2})).warnings
+    assert "these are two runs" in warning
