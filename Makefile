@@ -70,7 +70,7 @@ record: $(STAMP) node
 	  $(BIN)/mcp-latency plot results/$$suite.json.gz -o results/charts/$$suite || exit 1; \
 	done
 	$(MEASURE) --ab 'mcp-latency serve sdk' 'mcp-latency serve sdk-sync' --names async-tools,sync-tools \
-	  --tool get_ticket --arguments '{"id": 1}' --sessions 20 -o results/ab.json.gz
+	  --tool get_ticket --arguments '{"id": 1}' --sessions 40 -o results/ab.json.gz
 	$(MEASURE) --aa --command 'mcp-latency serve sdk' --name sdk \
 	  --tool get_ticket --arguments '{"id": 1}' --sessions 20 -o results/aa.json.gz
 	$(MEASURE) --command 'mcp-latency serve sdk' --name your-server --no-marks \

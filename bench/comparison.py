@@ -36,6 +36,9 @@ DEFAULT_ROWS: Final = (
     ("handler", "mean"),
 )
 """Subject and figure of the rows of each pair of cells."""
+ROW_LEVEL: Final = 1 - (1 - stats.LEVEL) / len(DEFAULT_ROWS)
+"""The level of the intervals of ratios and differences: all rows of a pair together hold in at
+least 95 % of comparisons (Bonferroni), so that six rows raise no more alarms than one."""
 
 
 class Verdict(StrEnum):
@@ -145,7 +148,7 @@ class Comparison:
         sides = (
             (left.within(common), right.within(common)) if paired else (left.sample, right.sample)
         )
-        contrast = stats.contrast(*sides, q, paired=paired, signed=left.signed)
+        contrast = stats.contrast(*sides, q, paired=paired, signed=left.signed, level=ROW_LEVEL)
         if contrast is None:
             least = min(side.n_samples for side in sides)
             return None, f"{figure} needs {stats.needed(q or 0.5)} samples, a side has {least}"

@@ -20,9 +20,12 @@ GROUPS = st.lists(
 )
 
 
-@pytest.mark.parametrize("degrees", [*range(1, 31), 50, 200])
-def test_t_agrees_with_scipy(degrees: int) -> None:
-    assert stats.t_95(degrees) == pytest.approx(scipy.stats.t.ppf(0.975, degrees), rel=2e-4)
+@pytest.mark.parametrize("degrees", [*range(1, 31), 2.5, 7.3, 50, 200])
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99, 1 - 0.05 / 6, 0.999])
+def test_t_agrees_with_scipy(degrees: float, level: float) -> None:
+    assert stats.student_t(level, degrees) == pytest.approx(
+        scipy.stats.t.ppf((1 + level) / 2, degrees), rel=2e-4
+    )
 
 
 def test_the_interval_of_a_mean_is_scipys_t_interval_over_sessions() -> None:

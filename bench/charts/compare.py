@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from bench.charts import alt, parts
 from bench.charts.style import palette, style
-from bench.stats import Estimate
+from bench.stats import LEVEL, Estimate
 
 TITLE = "Ratios, right side / left side"
 THRESHOLD = 0.02
@@ -59,7 +59,9 @@ def compare(
             _draw(ax, place, row)
         _ratio_axis(ax, [row.ratio for row in rows if row.ratio is not None], threshold)
         parts.name_rows(ax, labels)
-        parts.note_rows(ax, [_note(row) for row in rows], "ratio [95 % interval] verdict")
+        level = next((row.ratio.level for row in rows if row.ratio is not None), LEVEL)
+        heading = f"ratio [{100 * level:.3g} % interval] verdict"
+        parts.note_rows(ax, [_note(row) for row in rows], heading)
         ax.set_title(title, pad=18)
         words = [f"{row.label} {_note(row)}" for row in rows]
         alt.describe(ax, title, f"Ratios with intervals, band of ±{threshold:.0%} around 1", words)

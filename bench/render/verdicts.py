@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bench import stats
-from bench.comparison import Comparison, Row, Verdict
+from bench.comparison import ROW_LEVEL, Comparison, Row, Verdict
 from bench.render.formats import plain, ratio_text
 from bench.render.tables import Table, Value
 from bench.render.units import duration
@@ -28,8 +28,9 @@ def verdict_table(comparison: Comparison) -> Table:
     columns = {**COLUMNS, "left_ns": left, "right_ns": right}
     rows = [_row(row) for row in comparison.rows]
     notes = [
-        "[low – high] is the 95 % interval over sessions"
-        f"{', compared within rounds' if comparison.paired else ''}: {stats.INTERVAL_METHOD}.",
+        f"[low – high] is the {100 * ROW_LEVEL:.3g} % interval over sessions"
+        f"{', compared within rounds' if comparison.paired else ''}, so that all rows of a cell "
+        f"together hold 95 times in 100: {stats.INTERVAL_METHOD}.",
         f"A verdict needs the whole interval of the ratio beyond ±{comparison.threshold:.3g}, and "
         f"that of the difference on the same side of 0: {right} is slower above "
         f"{1 + comparison.threshold:g}, faster below {1 - comparison.threshold:g}.",
