@@ -16,16 +16,18 @@ _PUBLIC = {
     "load": "bench.api",
     "run": "bench.run_function",
     "compare": "bench.compared",
-    "breakdown": "bench",
+    "breakdown": "bench.api",
+    "accounts": "bench",
     "charts": "bench",
     "proofs": "bench",
 }
 
 if TYPE_CHECKING:
-    from bench import breakdown as breakdown
+    from bench import accounts as accounts
     from bench import charts as charts
     from bench import proofs as proofs
     from bench.api import Run as Run
+    from bench.api import breakdown as breakdown
     from bench.api import load as load
     from bench.compared import compare as compare
     from bench.errors import BenchError as BenchError
@@ -35,6 +37,7 @@ __all__ = [
     "BenchError",
     "Run",
     "__version__",
+    "accounts",
     "breakdown",
     "charts",
     "compare",

@@ -104,6 +104,11 @@ class Run(Result):
         return html.result(self, tidy.cell_records(self))
 
 
+def breakdown(run: Result) -> Tables:
+    """Return who is charged for what in a run; :meth:`Run.breakdown` of any result."""
+    return Run.of(run).breakdown()
+
+
 def load(path: str | os.PathLike[str]) -> Run:
     """Return the run in a result file, or in the journal of one that was interrupted.
 

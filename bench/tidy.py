@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench import breakdown, stats
-from bench.breakdown import Breakdown
+from bench import accounts, stats
+from bench.accounts import Breakdown
 from bench.phases import IN_SERVER, Phase
 from bench.results import CellResult, Result, Session
 from bench.stats import Estimate
@@ -38,12 +38,12 @@ def cell_records(result: Result) -> list[Record]:
 
 def setup_records(result: Result) -> list[Record]:
     """Return one record per cell and phase of setup; the means of a cell add up to its setup."""
-    return _phase_records(result, breakdown.setup)
+    return _phase_records(result, accounts.setup)
 
 
 def call_records(result: Result) -> list[Record]:
     """Return one record per cell and phase of a call; the means of a cell add up to its call."""
-    return _phase_records(result, breakdown.call_phases)
+    return _phase_records(result, accounts.call_phases)
 
 
 def samples(result: Result) -> dict[str, NDArray[Any]]:
@@ -113,7 +113,7 @@ def _estimate(name: str, estimate: Estimate | None) -> Record:
 
 
 def _cell_record(result: Result, cell: CellResult) -> Record:
-    setup, calls, totals = breakdown.setup(cell), breakdown.calls(cell), cell.totals()
+    setup, calls, totals = accounts.setup(cell), accounts.calls(cell), cell.totals()
     return {
         **_identity(result, cell),
         "n_sessions": len(cell.sessions),
@@ -121,8 +121,8 @@ def _cell_record(result: Result, cell: CellResult) -> Record:
         "n_calls": cell.n_calls,
         "n_failed_calls": sum(cell.outcomes.values()) - cell.outcomes.get("ok", 0),
         **_estimate("setup_ns", setup.total if setup and setup.parts else None),
-        **_estimate("first_call_ns", breakdown.first_call(cell)),
-        **_estimate("close_ns", breakdown.close(cell)),
+        **_estimate("first_call_ns", accounts.first_call(cell)),
+        **_estimate("close_ns", accounts.close(cell)),
         **_estimate("mean_ns", stats.mean(totals) if totals else None),
         **_estimate("p50_ns", calls.median if calls else None),
         **_estimate("p90_ns", calls.p90 if calls else None),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import bench
-from bench import breakdown, storage
+from bench import accounts, storage
 from bench.api import Records, Run
 from bench.errors import ResultFileError, SelectionError
 from bench.phases import CALL, Phase
@@ -39,7 +39,7 @@ def test_loading_gives_a_run_that_is_a_result(tmp_path: Path) -> None:
 
 
 def test_the_modules_of_figures_and_pictures_are_at_hand() -> None:
-    assert bench.breakdown is breakdown
+    assert bench.accounts.setup_groups
     assert bench.charts.alt_text
     assert set(bench.__all__) <= set(dir(bench))
     with pytest.raises(AttributeError, match="no attribute 'compile'"):
@@ -116,7 +116,7 @@ def test_pandas_takes_records_as_they_are(run: Run, name: str) -> None:
 
 def test_a_record_of_a_cell_has_its_figures_with_intervals(run: Run) -> None:
     record = next(one for one in run.table() if one["cell"] == "http/server-0/noop")
-    calls = breakdown.calls(run.cell("http/server-0/noop"))
+    calls = accounts.calls(run.cell("http/server-0/noop"))
     assert calls is not None
     assert calls.median is not None
     assert (record["p50_ns"], record["p50_low_ns"], record["p50_high_ns"]) == (
@@ -146,6 +146,7 @@ def test_a_cell_without_calls_keeps_its_record() -> None:
 
 def test_the_breakdown_has_the_tables_of_show_as_records(run: Run) -> None:
     tables = run.breakdown()
+    assert bench.breakdown(run) == tables
     assert {"setup", "calls", "phases", "ladder", "comparison"} <= tables.keys()
     for records in tables.values():
         assert_tidy(records)

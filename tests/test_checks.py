@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats as peer
 
-from bench import breakdown, checks, detect
+from bench import accounts, checks, detect
 from bench.render import formats, report, tables
 from bench.results import CellResult, Nanoseconds
 from tests.make_results import make_cell, make_result, make_session, session_of
@@ -106,9 +106,9 @@ def test_equal_calls_and_calls_of_no_time_say_nothing() -> None:
 def test_a_check_changes_no_figure() -> None:
     cell = cell_of(mixed(clean_runs(6, trials=1)[0], 40, 0.3))
     kept = [total.copy() for total in cell.totals()]
-    before = breakdown.calls(cell)
+    before = accounts.calls(cell)
     assert checks.of_cell(cell)
-    assert breakdown.calls(cell) == before
+    assert accounts.calls(cell) == before
     assert all(np.array_equal(a, b) for a, b in zip(kept, cell.totals(), strict=True))
 
 

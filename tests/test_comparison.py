@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from matplotlib.figure import Figure
 
-from bench import breakdown, charts
-from bench.breakdown import CostLine
+from bench import accounts, charts
+from bench.accounts import CostLine
 from bench.render.tables import comparison_table
 from bench.results import CellResult, Result
 from tests.make_results import make_cell, make_result, make_session
@@ -49,18 +49,18 @@ def test_a_way_is_named_without_its_handler() -> None:
 
 def test_the_cheapest_changes_where_the_lines_cross() -> None:
     lines = [line("cold", 100.0, 1.0), line("warm", 10.0, 2.0), line("never", 50.0, 9.0)]
-    assert [(n, old.label, new.label) for n, old, new in breakdown.crossings(lines)] == [
+    assert [(n, old.label, new.label) for n, old, new in accounts.crossings(lines)] == [
         (90.0, "warm", "cold")
     ]
 
 
 def test_a_line_that_is_cheapest_throughout_crosses_none() -> None:
-    assert breakdown.crossings([line("a", 1.0, 1.0), line("b", 2.0, 2.0)]) == []
-    assert breakdown.crossings([]) == []
+    assert accounts.crossings([line("a", 1.0, 1.0), line("b", 2.0, 2.0)]) == []
+    assert accounts.crossings([]) == []
 
 
 def test_a_listening_server_may_be_running_already() -> None:
-    lines = {one.label: one for one in breakdown.cost_lines(ways(), "noop", "minimal")}
+    lines = {one.label: one for one in accounts.cost_lines(ways(), "noop", "minimal")}
     assert "stdio/minimal (running)" not in lines
     started, running = lines["http/minimal"], lines["http/minimal (running)"]
     assert started.call_ns == running.call_ns
@@ -102,6 +102,6 @@ def test_what_a_library_adds_is_paired_with_the_thin_client() -> None:
     thin = make_cell("minimal", "noop", [make_session(r, scale=1) for r in (1, 2)])
     name, fields = "stdio/minimal/noop/sdk-client", {**thin.fields, "client": "sdk"}
     heavy = CellResult(name, fields, [make_session(r, scale=4) for r in (1, 2)])
-    (cost,) = breakdown.change_costs(make_result(thin, heavy))
+    (cost,) = accounts.change_costs(make_result(thin, heavy))
     assert (cost.cell, cost.change) == (name, "sdk-client")
     assert cost.cost.value == pytest.approx(3 * cost.without.value, rel=0.2)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from bench import breakdown
-from bench.breakdown import CostLine
+from bench import accounts
+from bench.accounts import CostLine
 from bench.charts import alt, parts
 from bench.charts.style import palette, style
 from bench.render import units
@@ -33,7 +33,7 @@ def amortisation(
     """
     handler = handler or _handler(result)
     server = server or _server(result, handler)
-    lines = breakdown.cost_lines(result, handler, server)
+    lines = accounts.cost_lines(result, handler, server)
     what = ", ".join(parts.short(name) for name in (server or "no server", handler))
     title = f"Cost of N calls in one session: {what}"
     with style():
@@ -41,7 +41,7 @@ def amortisation(
         if not lines:
             return parts.empty(ax, title, "no call succeeded")
         _draw(ax, lines)
-        crossings = breakdown.crossings(lines)
+        crossings = accounts.crossings(lines)
         for n, _, following in crossings:
             if 1 <= n <= MOST_CALLS:
                 ax.plot([n], [following.cost_ns(n)], "o", color=palette().ink, markersize=4)
@@ -100,7 +100,7 @@ def _server(result: Result, handler: str) -> str | None:
     pairs = dict.fromkeys(
         (cell.server, cell.reach)
         for cell in result.cells
-        if cell.handler == handler and breakdown.session_by_wire(cell)
+        if cell.handler == handler and accounts.session_by_wire(cell)
     )
     ways = Counter(server for server, _ in pairs)
     return ways.most_common(1)[0][0] if ways else None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from bench import breakdown
-from bench.breakdown import Calls
+from bench import accounts
+from bench.accounts import Calls
 from bench.charts import alt, parts
 from bench.charts.style import style
 from bench.phases import CALL, Phase
@@ -21,7 +21,7 @@ def call_breakdown(result: Result, ax: Axes | None = None, *, share: bool = Fals
     With ``share`` each bar is 100 % of its own cell, so that cells of 40 µs and of 40 ms can be
     read side by side. The numbers at the end of a row are the mean total, boundary and handler.
     """
-    found = [(cell, calls) for cell in result.cells if (calls := breakdown.calls(cell))]
+    found = [(cell, calls) for cell in result.cells if (calls := accounts.calls(cell))]
     with style():
         ax = parts.rows_figure(ax, [cell.name for cell, _ in found])
         if not found:

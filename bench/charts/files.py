@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench import breakdown
+from bench import accounts
 from bench.charts import alt, parts
 from bench.charts.amortisation import amortisation
 from bench.charts.calls import call_breakdown
@@ -64,7 +64,7 @@ def drawings(result: Result, *, log: bool = False) -> dict[str, Callable[[], Axe
         charts["sequence"] = lambda: sequence(result)
     if grid_of(result).crossed:
         charts["small-multiples"] = lambda: small_multiples(result)
-    if len(breakdown.ladder(result)) > 1:
+    if len(accounts.ladder(result)) > 1:
         charts["ladder"] = lambda: ladder(result)
     if any(cell.transport in LISTENING for cell in result.cells):
         charts["setup-after-boot"] = lambda: waterfall(result, after_boot=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.axes import Axes
 
-from bench import breakdown
-from bench.breakdown import Rung
+from bench import accounts
+from bench.accounts import Rung
 from bench.charts import alt, parts
 from bench.charts.style import style
 from bench.render import units
@@ -17,7 +17,7 @@ _BASE, _ADDED = "#9ecae9", "#0072b2"
 
 def ladder(result: Result, ax: Axes | None = None) -> Axes:
     """Draw the median call of each rung: what the rung below took, and what this one adds."""
-    rungs = breakdown.ladder(result)
+    rungs = accounts.ladder(result)
     with style():
         ax = parts.rows_figure(ax, [rung.label for rung in rungs])
         if not rungs:

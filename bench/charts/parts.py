@@ -11,7 +11,7 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from bench.breakdown import Breakdown
+from bench.accounts import Breakdown
 from bench.charts import alt
 from bench.charts.style import COLOURS, FONT, WIDTH_IN, palette
 from bench.phases import Phase

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from bench import breakdown
+from bench import accounts
 from bench.charts import alt, parts
 from bench.charts.style import COLOURS, FONT, WIDTH_IN, palette, style
 from bench.phases import Phase
@@ -83,7 +83,7 @@ def _chosen(result: Result) -> CellResult | None:
 
 
 def _setup_steps(cell: CellResult) -> list[Step]:
-    bill = breakdown.setup(cell)
+    bill = accounts.setup(cell)
     if bill is None:
         return []
     over_http = cell.transport in LISTENING
@@ -112,7 +112,7 @@ def _setup_steps(cell: CellResult) -> list[Step]:
 
 
 def _call_steps(cell: CellResult) -> list[Step]:
-    bill = breakdown.call_phases(cell)
+    bill = accounts.call_phases(cell)
     if bill is None:
         return []
     name = "tools/call" if cell.transport in MCP_TRANSPORTS else "request"
@@ -136,7 +136,7 @@ def _call_steps(cell: CellResult) -> list[Step]:
 
 
 def _close_steps(cell: CellResult) -> list[Step]:
-    time = breakdown.close(cell)
+    time = accounts.close(cell)
     if time is None:
         return []
     how = {"stdio": "→ end of stdin", "http": "→ DELETE"}.get(cell.transport, "→ close")

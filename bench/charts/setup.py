@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from matplotlib.axes import Axes
 
-from bench import breakdown
+from bench import accounts
 from bench.charts import alt, parts
 from bench.charts.style import style
 from bench.phases import Phase
@@ -27,10 +27,10 @@ def waterfall(
     that a server of 40 ms and one of 2 s can both be read; lengths of bars are then no times.
     """
     title = f"{TITLE}, server running" if after_boot else TITLE
-    all_groups = breakdown.setup_groups(result)
+    all_groups = accounts.setup_groups(result)
     if after_boot:
         all_groups = [without_start(group) for group in all_groups]
-    found = [(group, breakdown.setup(group)) for group in all_groups]
+    found = [(group, accounts.setup(group)) for group in all_groups]
     shown = [(group, bill) for group, bill in found if bill is not None and bill.parts]
     groups, bills = [group for group, _ in shown], [bill for _, bill in shown]
     with style():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
-from bench import breakdown
+from bench import accounts
 from bench.charts import alt, parts
 from bench.charts.setup import without_start
 from bench.charts.style import WIDTH_IN, style
@@ -47,7 +47,7 @@ def _draw(left: Axes, right: Axes, cells: list[CellResult], title: str) -> None:
     setup_phases: set[Phase] = set()
     call_phases: set[Phase] = set()
     for row, cell in enumerate(cells):
-        bill, phases = breakdown.setup(without_start(cell)), breakdown.call_phases(cell)
+        bill, phases = accounts.setup(without_start(cell)), accounts.call_phases(cell)
         assert bill is not None
         assert phases is not None
         parts.stack(left, row, bill.parts)

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from bench import breakdown
+from bench import accounts
 from bench.charts import alt, parts
 from bench.charts.distribution import ends, thinned
 from bench.charts.style import COLOURS, FONT, WIDTH_IN, palette, style
@@ -114,7 +114,7 @@ def _bars(panels: Panels) -> None:
     totals = []
     for ax, cells in panels:
         for row, cell in enumerate(cells.values()):
-            bill = None if cell is None else breakdown.call_phases(cell)
+            bill = None if cell is None else accounts.call_phases(cell)
             text, at = ("not measured", 0.0)
             if bill is not None:
                 parts.stack(ax, row, bill.parts)
@@ -179,5 +179,5 @@ def _phases(grid: Grid) -> list[Phase]:
 
 
 def _in_words(cell: CellResult) -> str:
-    bill = breakdown.call_phases(cell)
+    bill = accounts.call_phases(cell)
     return "" if bill is None else f"{parts.with_interval(bill.total)}, {parts.mostly(bill)}"

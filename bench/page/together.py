@@ -6,7 +6,7 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench import breakdown, charts
+from bench import accounts, charts
 from bench.comparison import compare
 from bench.notices import plain
 from bench.page.figure import Chart, chart
@@ -78,7 +78,7 @@ def _overview(names: Sequence[str], letters: Sequence[str], results: Sequence[Re
 
 
 def _summary(short: str, cell: CellResult) -> dict[str, Value]:
-    bill, calls = breakdown.setup(cell), breakdown.calls(cell)
+    bill, calls = accounts.setup(cell), accounts.calls(cell)
     return {
         f"{short}_setup_ns": bill.total if bill is not None and bill.parts else None,
         f"{short}_p50_ns": calls.median if calls is not None else None,

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from bench import breakdown, stats
-from bench.breakdown import BELOW_MCP, Breakdown, Calls
+from bench import accounts, stats
+from bench.accounts import BELOW_MCP, Breakdown, Calls
 from bench.comparison import compare_two_targets, median_ratio
 from bench.phases import Phase
 from bench.render import verdicts
@@ -127,8 +127,8 @@ def _times(low: CellResult, high: CellResult) -> str:
 
 
 def _setup(result: Result) -> Statement:
-    groups = _above_the_floor(breakdown.setup_groups(result))
-    found = [(g.name, bill) for g in groups if (bill := breakdown.setup(g)) is not None]
+    groups = _above_the_floor(accounts.setup_groups(result))
+    found = [(g.name, bill) for g in groups if (bill := accounts.setup(g)) is not None]
     bills = sorted((f for f in found if f[1].parts), key=lambda f: f[1].total.value)
     which = [f"lowest mean of {len(bills)}", "highest"] if len(bills) > 1 else ["mean"]
     sentences = [
@@ -153,7 +153,7 @@ def _charges(result: Result) -> list[Statement]:
     for handler in handlers(result)[:_MOST_HANDLERS]:
         cells = ways(result, handler)
         cells = _ends([cell for cell in cells if cell.marked] or cells)
-        told = [(cell, calls) for cell in cells if (calls := breakdown.calls(cell)) is not None]
+        told = [(cell, calls) for cell in cells if (calls := accounts.calls(cell)) is not None]
         sentences = [text for pair in told if (text := _charge(*pair)) is not None]
         found.append(Statement(f"Who is charged for {handler}", sentences))
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from click.testing import CliRunner
 
-from bench.breakdown import ladder
+from bench.accounts import ladder
 from bench.cli import cli
 from bench.clock import now_ns
 from bench.plan import make_plan

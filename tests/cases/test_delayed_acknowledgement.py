@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import bench
-from bench.breakdown import calls
+from bench.accounts import calls
 from bench.checks import DELAYED_ACK_NS, findings
 from bench.phases import Phase
 

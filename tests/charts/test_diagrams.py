@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bench import breakdown, charts
+from bench import accounts, charts
 from bench.charts.sequence import steps
 from bench.charts.small_multiples import grid_of
 from bench.phases import CALL, Phase
@@ -94,7 +94,7 @@ def test_a_grid_has_a_row_per_transport_and_a_column_per_handler() -> None:
     assert [ax.get_ylabel() for ax in figure.axes[::2]] == ["stdio", "http", "sse"]
     assert [ax.get_title(loc="left") for ax in figure.axes[:2]] == ["noop", "search_tickets"]
     for ax, name in zip(figure.axes[:2], ("noop", "search_tickets"), strict=True):
-        bill = breakdown.call_phases(result.cell(f"stdio/server-0/{name}"))
+        bill = accounts.call_phases(result.cell(f"stdio/server-0/{name}"))
         assert bill is not None
         assert sum(bar.get_width() for bar in bars(ax)[:7]) == pytest.approx(bill.total.value)
     assert figure.axes[0].get_xlim() == figure.axes[4].get_xlim()

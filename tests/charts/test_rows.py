@@ -9,7 +9,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench import breakdown, charts, comparison
+from bench import accounts, charts, comparison
 from bench.charts.compare import THRESHOLD
 from bench.phases import CALL, Phase
 from bench.results import CellResult
@@ -54,7 +54,7 @@ def test_marked_calls_have_seven_parts_and_plain_ones_three() -> None:
 
 def test_totals_carry_their_intervals_and_one_session_none() -> None:
     result = make_result(make_cell())
-    calls = breakdown.calls(result.cells[0])
+    calls = accounts.calls(result.cells[0])
     assert calls is not None
     total = calls.breakdown.total
     assert ends(charts.call_breakdown(result)) == [[total.low, total.high]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from bench import breakdown
+from bench import accounts
 from bench.phases import CALL, Phase
 from bench.render.tables.table import Table, Value
 from bench.results import Result
@@ -15,13 +15,13 @@ def calls_table(result: Result) -> Table:
     rows: list[dict[str, Value]] = []
     bracketed = False
     for cell in result.cells:
-        calls = breakdown.calls(cell)
+        calls = accounts.calls(cell)
         if calls is None:
             continue
         row: dict[str, Value] = {
             "cell": cell.name,
             "calls": cell.n_calls,
-            "first_call_ns": breakdown.first_call(cell),
+            "first_call_ns": accounts.first_call(cell),
             "p50_ns": calls.median,
             "p90_ns": calls.p90,
             "p99_ns": calls.p99,
@@ -62,7 +62,7 @@ def phases_table(result: Result) -> Table:
     """Return where the mean call goes, phase by phase."""
     rows: list[dict[str, Value]] = []
     for cell in result.cells:
-        phases = breakdown.call_phases(cell)
+        phases = accounts.call_phases(cell)
         if phases is None:
             continue
         row: dict[str, Value] = {"cell": cell.name}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from bench import breakdown
+from bench import accounts
 from bench.render.tables.table import Table, Value
 from bench.results import Result
 
 
 def ladder_table(result: Result) -> Table:
     """Return the rungs: what each layer adds to the one below it."""
-    rungs = breakdown.ladder(result)
+    rungs = accounts.ladder(result)
     rows: list[dict[str, Value]] = [
         {"rung": rung.label, "p50_ns": rung.total, "increment_ns": rung.increment}
         for rung in (rungs if len(rungs) > 1 else [])
@@ -31,7 +31,7 @@ def changes_table(result: Result) -> Table:
             "without_ns": cost.without,
             "cost_ns": cost.cost,
         }
-        for cost in breakdown.change_costs(result)
+        for cost in accounts.change_costs(result)
     ]
     columns = {
         "cell": "cell",
@@ -47,7 +47,7 @@ def marking_table(result: Result) -> Table:
     """Return what the marks themselves cost."""
     rows: list[dict[str, Value]] = [
         {"cell": cost.cell, "unmarked_ns": cost.unmarked, "cost_ns": cost.cost}
-        for cost in breakdown.marking_costs(result)
+        for cost in accounts.marking_costs(result)
     ]
     columns = {"cell": "cell", "unmarked_ns": "p50 without marks", "cost_ns": "marks add"}
     notes = ("The same cell with and without marks, interleaved and paired by round.",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench import breakdown
+from bench import accounts
 from bench.phases import Phase
 from bench.render.tables.table import Table, Value
 from bench.results import Result
@@ -10,11 +10,11 @@ from bench.results import Result
 
 def setup_table(result: Result) -> Table:
     """Return what each server costs before its first call: mean phases, once per session."""
-    groups = breakdown.setup_groups(result)
+    groups = accounts.setup_groups(result)
     phases = [p for p in Phase if any(p in group.setup_phases for group in groups)]
     rows: list[dict[str, Value]] = []
     for group in groups:
-        parts = breakdown.setup(group)
+        parts = accounts.setup(group)
         assert parts is not None
         rows.append(
             {
@@ -22,7 +22,7 @@ def setup_table(result: Result) -> Table:
                 "sessions": parts.total.n_sessions,
                 **{f"{phase}_ns": parts.parts.get(phase) for phase in phases},
                 "setup_ns": parts.total,
-                "close_ns": breakdown.close(group),
+                "close_ns": accounts.close(group),
             }
         )
     columns = {"server": "server", "sessions": "sessions"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench import breakdown
+from bench import accounts
 from bench.render.tables.table import Table, Value
 from bench.render.tables.traffic import messages_per_call
 from bench.results import CellResult, Result
@@ -43,7 +43,7 @@ def comparison_table(result: Result) -> Table:
 
 
 def _comparison_row(cell: CellResult) -> dict[str, Value]:
-    calls, bill = breakdown.calls(cell), breakdown.setup(cell)
+    calls, bill = accounts.calls(cell), accounts.setup(cell)
     assert calls is not None
     facts = [session.facts for session in cell.sessions]
 
@@ -55,7 +55,7 @@ def _comparison_row(cell: CellResult) -> dict[str, Value]:
     return {
         "cell": cell.name,
         "setup_ns": bill.total if bill is not None and bill.parts else None,
-        "first_call_ns": breakdown.first_call(cell),
+        "first_call_ns": accounts.first_call(cell),
         "p50_ns": calls.median,
         "p99_ns": calls.p99,
         "boundary_ns": calls.boundary,

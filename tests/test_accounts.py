@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bench import breakdown
+from bench import accounts
 from bench.phases import CALL, CALL_UNMARKED, Phase
 from bench.render import formats, tables
 from tests.make_results import STDIO_SETUP, make_cell, make_result, make_session
@@ -14,7 +14,7 @@ from tests.make_results import STDIO_SETUP, make_cell, make_result, make_session
 def test_the_mean_phases_of_calls_sum_to_the_mean_total() -> None:
     for marked in (True, False):
         cell = make_cell(sessions=[make_session(r, marked=marked) for r in (1, 2)], marks=marked)
-        calls = breakdown.calls(cell)
+        calls = accounts.calls(cell)
         assert calls is not None
         parts = calls.breakdown.parts
         assert tuple(parts) == (CALL if marked else CALL_UNMARKED)
@@ -24,7 +24,7 @@ def test_the_mean_phases_of_calls_sum_to_the_mean_total() -> None:
 
 
 def test_boundary_and_handler_sum_to_the_total() -> None:
-    calls = breakdown.calls(make_cell())
+    calls = accounts.calls(make_cell())
     assert calls is not None
     assert calls.boundary is not None
     assert calls.handler is not None
@@ -33,7 +33,7 @@ def test_boundary_and_handler_sum_to_the_total() -> None:
 
 def test_calls_without_marks_do_not_enter_the_phases_of_those_with_marks() -> None:
     session = make_session(1, calls=6, absent=[0, 1])
-    calls = breakdown.calls(make_cell(sessions=[session]))
+    calls = accounts.calls(make_cell(sessions=[session]))
     assert calls is not None
     assert calls.breakdown.total.n_samples == 4
     assert calls.median is not None
@@ -41,7 +41,7 @@ def test_calls_without_marks_do_not_enter_the_phases_of_those_with_marks() -> No
 
 
 def test_without_marks_the_handler_is_a_bracket_of_differences() -> None:
-    calls = breakdown.calls(make_cell(marks=False))
+    calls = accounts.calls(make_cell(marks=False))
     assert calls is not None
     assert calls.handler is None
     assert calls.bracket is not None
@@ -51,9 +51,9 @@ def test_without_marks_the_handler_is_a_bracket_of_differences() -> None:
 
 def test_setup_means_sum_and_merge_the_cells_of_one_server() -> None:
     result = make_result(make_cell(handler="noop"), make_cell(handler="echo"))
-    (group,) = breakdown.setup_groups(result)
+    (group,) = accounts.setup_groups(result)
     assert len(group.sessions) == 6
-    parts = breakdown.setup(group)
+    parts = accounts.setup(group)
     assert parts is not None
     assert parts.total.value == sum(STDIO_SETUP.values())
     assert Phase.CONNECT not in parts.parts
@@ -68,7 +68,7 @@ def test_the_ladder_rises_and_prefers_cells_without_marks() -> None:
         make_cell("minimal", marks=False),
         make_cell("floor", "echo", quick, marks=False, transport="pipe"),
     )
-    rungs = breakdown.ladder(result)
+    rungs = accounts.ladder(result)
     assert [rung.label for rung in rungs] == ["pipe/floor", "stdio/minimal", "stdio/sdk"]
     assert rungs[1].cell.fields["marks"] == "off"
     assert rungs[0].increment is None
@@ -82,7 +82,7 @@ def test_the_cost_of_marking_pairs_the_rounds_that_both_have() -> None:
     result = make_result(
         make_cell(sessions=marked), make_cell(sessions=plain, marks=False), make_cell("sdk")
     )
-    (cost,) = breakdown.marking_costs(result)
+    (cost,) = accounts.marking_costs(result)
     assert cost.cell == "stdio/minimal/noop"
     assert cost.cost.n_sessions == 2
     assert cost.cost.value == pytest.approx(8_500, rel=0.2)
@@ -90,7 +90,7 @@ def test_the_cost_of_marking_pairs_the_rounds_that_both_have() -> None:
 
 def test_a_cell_without_a_call_has_no_statistics_and_no_row() -> None:
     empty = make_cell("sdk", sessions=[make_session(1, calls=0)])
-    assert breakdown.calls(empty) is None
+    assert accounts.calls(empty) is None
     result = make_result(make_cell(), empty)
     rows = tables.calls_table(result).rows
     assert [row["cell"] for row in rows] == ["stdio/minimal/noop"]
@@ -116,7 +116,7 @@ def test_all_tables_render_in_every_format_and_json_is_strict() -> None:
 def test_a_negative_boundary_is_shown_as_it_is() -> None:
     session = make_session(1, calls=4)
     session.calls[Phase.HANDLER][:] = 10**6
-    calls = breakdown.calls(make_cell(sessions=[session]))
+    calls = accounts.calls(make_cell(sessions=[session]))
     assert calls is not None
     assert calls.boundary is not None
     assert calls.boundary.value == pytest.approx(float(np.mean(session.total_ns)) - 1e6)
