@@ -15,7 +15,7 @@ BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("name", ["coverage", "agreement", "false_alarms", "power", "drift"])
 def test_the_quick_form_of_a_proof_holds(name: str) -> None:
-    command = [sys.executable, "-P", str(BENCHMARKS / f"{name}.py"), "--quick"]
+    command = [sys.executable, str(BENCHMARKS / f"{name}.py"), "--quick"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=390)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PASS" in done.stdout
