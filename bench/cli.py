@@ -71,9 +71,16 @@ def _silence(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def gates_and_exports(example: str) -> Callable[[Decorated], Decorated]:
-    """Add the options for gates and exports to a command."""
+def report_options(example: str) -> Callable[[Decorated], Decorated]:
+    """Add the options for the format of a report, for gates and for exports to a command."""
     options = (
+        click.option(
+            "--format",
+            "format_",
+            type=click.Choice(["text", "markdown", "json", "csv"]),
+            default="text",
+            show_default=True,
+        ),
         click.option(
             "--fail-if",
             multiple=True,
@@ -115,14 +122,7 @@ def run(suite: str | None, output: Path | None, **options: Any) -> None:
 
 @cli.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "markdown", "json", "csv"]),
-    default="text",
-    show_default=True,
-)
-@gates_and_exports("call.p50 > 3ms")
+@report_options("call.p50 > 3ms")
 def show(file: Path, **options: Any) -> None:
     """Print the tables of a result FILE.
 
@@ -198,14 +198,7 @@ def make_page(files: Sequence[Path], output: Path | None) -> None:
     help="A smaller difference is none to act on.",
 )
 @click.option("--anyway", is_flag=True, help="Judge also across hosts and versions; warn only.")
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "markdown", "json", "csv"]),
-    default="text",
-    show_default=True,
-)
-@gates_and_exports("call.p99 > +10%")
+@report_options("call.p99 > +10%")
 def compare(files: Sequence[Path], **options: Any) -> None:
     """Compare result FILES with the first of them, or the cells of one FILE.
 

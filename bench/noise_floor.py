@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from bench.atomic import write_in_one_step
-from bench.comparison import compare_within
+from bench.comparison import compare_two_targets
 from bench.errors import ResultFileError
 from bench.plan import INTERLEAVED
 from bench.render.units import share
@@ -45,17 +45,19 @@ class NoiseFloor:
 
 
 def measured_in(result: Result) -> NoiseFloor | None:
-    """Return what an A/A run found; None where it cannot say: one session, or not interleaved."""
+    """Return what an A/A run found.
+
+    None where it cannot say: one session, not interleaved, no run of two targets.
+    """
     silent = not all(cell.n_calls for cell in result.cells)
     if silent or result.run.get("order_of_sessions") != INTERLEAVED:
         return None
-    names = result.run["names"]
-    (comparison,) = compare_within(result, "server", baseline=names[0])
+    comparison = compare_two_targets(result)
+    if comparison is None:
+        return None
     cell = comparison.rows[0].cell
     ratios = {
-        f"{row.subject}.{row.figure}": row.contrast.ratio
-        for row in comparison.rows
-        if row.cell == cell and row.contrast is not None
+        f"{row.subject}.{row.figure}": row.ratio for row in comparison.rows if row.cell == cell
     }
     figures = {
         name: Difference(abs(ratio.value - 1), (ratio.high - ratio.low) / 2)

@@ -31,7 +31,8 @@ def under(name: str, scale: float = 1.0, sessions: int = 6) -> CellResult:
 
 def aa(*cells: CellResult, order: str = "interleaved") -> Result:
     result = make_result(*cells)
-    run = {**result.run, "order_of_sessions": order, "names": [cell.server for cell in cells]}
+    names = [cell.server for cell in cells]
+    run = {**result.run, "design": "aa", "order_of_sessions": order, "names": names}
     return replace(result, run=run)
 
 
