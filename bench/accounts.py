@@ -13,6 +13,7 @@ import numpy as np
 
 from bench import stats
 from bench.phases import Phase
+from bench.remembered import once_each
 from bench.results import CellResult, Nanoseconds, Result
 from bench.spec import LISTENING
 from bench.stats import Estimate
@@ -100,6 +101,7 @@ class ChangeCost:
     cost: Estimate
 
 
+@once_each
 def setup_groups(result: Result) -> list[CellResult]:
     """Return one cell per server as it is opened, holding the sessions of all its cells.
 
@@ -116,6 +118,7 @@ def setup_groups(result: Result) -> list[CellResult]:
     ]
 
 
+@once_each
 def setup(cell: CellResult) -> Breakdown | None:
     """Return the mean phases of setup, or None without a finished session.
 
@@ -133,16 +136,19 @@ def setup(cell: CellResult) -> Breakdown | None:
     return Breakdown(parts, stats.mean([_one(session.setup_ns) for session in kept]))
 
 
+@once_each
 def first_call(cell: CellResult) -> Estimate | None:
     """Return the mean of the sessions' first calls, or None where none succeeded."""
     return _once([s.first_call_ns for s in cell.sessions])
 
 
+@once_each
 def close(cell: CellResult) -> Estimate | None:
     """Return the mean of closing."""
     return _once([s.close_ns for s in cell.sessions])
 
 
+@once_each
 def call_phases(cell: CellResult) -> Breakdown | None:
     """Return the mean phases of the calls that have all phases of the cell, or None."""
     kept = cell.with_all_phases()
@@ -155,6 +161,7 @@ def call_phases(cell: CellResult) -> Breakdown | None:
     return Breakdown(parts, stats.mean([session.total_ns[rows] for session, rows in kept]))
 
 
+@once_each
 def calls(cell: CellResult) -> Calls | None:
     """Return the calls of a cell with their percentiles, or None where none succeeded."""
     phases = call_phases(cell)
@@ -172,6 +179,7 @@ def calls(cell: CellResult) -> Calls | None:
     )
 
 
+@once_each
 def ladder(result: Result) -> list[Rung]:
     """Return the rungs of a result: layer upon layer under one handler, the lowest total first.
 

@@ -17,6 +17,7 @@ from bench import stats
 from bench.errors import BenchError
 from bench.matching import Matched, Pair, conditions, match, match_within, values_of
 from bench.plan import BLOCKED
+from bench.remembered import once_each
 from bench.results import CellResult, Result
 from bench.stats import Contrast, Estimate
 from bench.subjects import BOUNDARY, CALL, HANDLER, Measured, measured
@@ -213,6 +214,7 @@ def field_of_design(result: Result) -> str | None:
     return "server" if result.run.get("design") in DESIGNS_OF_TWO else None
 
 
+@once_each
 def compare_two_targets(result: Result) -> Comparison | None:
     """Return what a run of two targets was made for; None of another run."""
     field = field_of_design(result)
