@@ -7,8 +7,11 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas
+import polars
 import pytest
 
 import bench
@@ -105,11 +108,11 @@ def test_records_share_their_keys_and_hold_scalars(run: Run, name: str) -> None:
     assert_tidy(records)
 
 
+@pytest.mark.parametrize("frames", [pandas, polars])
 @pytest.mark.parametrize("name", ["table", "setup", "calls"])
-def test_pandas_takes_records_as_they_are(run: Run, name: str) -> None:
-    pandas = pytest.importorskip("pandas")
+def test_pandas_and_polars_take_records_as_they_are(run: Run, name: str, frames: Any) -> None:
     records = getattr(run, name)()
-    frame = pandas.DataFrame(records)
+    frame = frames.DataFrame(records)
     assert list(frame.columns) == list(records[0])
     assert len(frame) == len(records)
 
