@@ -19,6 +19,7 @@ from bench.subjects import CALL, NAMES, measured
 
 LEAST_SESSIONS: Final = 5
 """Fewer say too little about how sessions differ to end a run by it."""
+DEFAULT_FIGURE: Final = f"{CALL}.p50"
 MOST_SESSIONS: Final = 500
 """Of a run without a budget: what is not narrow by then will hardly be."""
 _SECONDS: Final = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -130,12 +131,12 @@ def parse_precision(text: str) -> float:
     return float(found[1]) / 100
 
 
-def parse_figure(text: str) -> tuple[str, str]:
+def parse_figure(text: str, option: str) -> tuple[str, str]:
     """Return subject and figure of a text like ``call.p99``. Raises SuiteError."""
     subject, _, figure = text.partition(".")
     if subject not in NAMES or figure not in FIGURES:
         raise SuiteError(
-            f"--precision-of: {text!r} is no figure; expected WHAT.FIGURE with WHAT one of: "
+            f"{option}: {text!r} is no figure; expected WHAT.FIGURE with WHAT one of: "
             f"{', '.join(NAMES)}; and FIGURE one of: {', '.join(FIGURES)}"
         )
     return subject, figure

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from bench import suite as suites
+from bench.adaptive import LEAST_SESSIONS
 from bench.errors import SuiteError
 from bench.suite import Cell, Suite, Wire
 from bench.target import Target
@@ -41,12 +42,18 @@ def cell_of(
 
 
 def sized(
-    suite: Suite, amounts: Mapping[str, Any], *, fast: bool = False, rigorous: bool = False
+    suite: Suite,
+    amounts: Mapping[str, Any],
+    *,
+    fast: bool = False,
+    rigorous: bool = False,
+    goes_on: bool = False,
 ) -> Suite:
     """Return the suite with other amounts and limits, checked; what is given by number wins.
 
     ``amounts`` has fields of the suite by name (``sessions``, ``calls``, ``timeout_s``, …); None
-    leaves one as it is. Raises SuiteError for what cannot be run.
+    leaves one as it is. A run that ``goes_on`` until a goal is met has the fewest sessions that can
+    end it: what a suite plans is too many or too few. Raises SuiteError for what cannot be run.
     """
     if fast and rigorous:
         raise SuiteError("fast and rigorous exclude each other; give one of them")
@@ -55,5 +62,7 @@ def sized(
         changes = dict(zip(_AMOUNTS, suites.FAST, strict=True))
     elif rigorous:
         changes = dict(zip(_AMOUNTS, suites.RIGOROUS, strict=True))
+    if goes_on and not rigorous:
+        changes["sessions"] = LEAST_SESSIONS
     changes |= {name: value for name, value in amounts.items() if value is not None}
     return suites.checked(replace(suite, **changes), "options")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from bench import suite as suites
-from bench.adaptive import LEAST_SESSIONS, Goal, parse_duration, parse_figure, parse_precision
+from bench.adaptive import DEFAULT_FIGURE, Goal, parse_duration, parse_figure, parse_precision
 from bench.ask import cell_of, sized
 from bench.errors import SuiteError
 from bench.measure import parse_arguments
@@ -20,7 +20,6 @@ from bench.suite_file import load_suite
 from bench.target import Target, checked_headers, parse_pairs, reach
 
 DEFAULT_SUITE = "bill"
-DEFAULT_FIGURE = "call.p50"
 _TARGETS = ("command", "url", "ab", "aa")
 _ONLY_WITH_TARGET = (
     "tool", "arguments", "name", "names", "inherit_environ", "copy_env", "marks", "transport",
@@ -47,7 +46,7 @@ def goal_of(flags: Mapping[str, Any], suite: Suite) -> Goal | None:
     precision, of, budget = flags["precision"], flags["precision_of"], flags["budget"]
     return Goal(
         None if precision is None else parse_precision(precision),
-        *parse_figure(DEFAULT_FIGURE if of is None else of),
+        *parse_figure(DEFAULT_FIGURE if of is None else of, "--precision-of"),
         None if budget is None else parse_duration(budget),
         suite.sessions,
     )
@@ -188,10 +187,7 @@ def _sized(suite: Suite, flags: Mapping[str, Any]) -> Suite:
         "probe_version": flags["probe_version"],
     }
     fast, rigorous = flags["fast"], flags["rigorous"]
-    if _goes_on(flags) and not flags["sessions"] and not rigorous:
-        # What a suite plans is too many or too few; the least is asked for by number or --rigorous.
-        amounts["sessions"] = LEAST_SESSIONS
-    suite = sized(suite, amounts, fast=fast, rigorous=rigorous)
+    suite = sized(suite, amounts, fast=fast, rigorous=rigorous, goes_on=_goes_on(flags))
     return suites.without_marks(suite) if flags["no_marks"] else suite
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from bench import storage
 from bench import suite as suites
+from bench.adaptive import DEFAULT_FIGURE, Goal, parse_figure
 from bench.api import Run
 from bench.ask import cell_of, sized
 from bench.errors import MeasurementError, ResultFileError, SuiteError
@@ -23,6 +24,7 @@ from bench.measure import Options, check_output, measure, plan_of
 from bench.prepare import certificates, with_tickets, without_missing
 from bench.redact import redact
 from bench.render import report
+from bench.render.course import imprecise
 from bench.results import Result
 from bench.runner import Interrupted
 from bench.show_progress import make_progress
@@ -54,6 +56,9 @@ def run(
     warmups: int | None = None,
     pause_s: float | None = None,
     timeout_s: float | None = None,
+    precision: float | None = None,
+    precision_of: str | None = None,
+    budget_s: float | None = None,
     fast: bool = False,
     rigorous: bool = False,
     seed: int | None = None,
@@ -65,22 +70,28 @@ def run(
 
     ``what`` is a shipped suite or the path of a .toml file, of which ``only`` keeps some cells
     (``"transport=http,client=raw"``); with ``tool`` it is a command line or a URL (a command with
-    ``url`` is started and reached there). ``output`` also keeps the result in a file, ``force``
+    ``url`` is started and reached there). ``precision`` (a share: 0.02) and ``budget_s`` add rounds
+    until ``precision_of`` (``"call.p50"``) is that precise in every cell or the time is spent;
+    ``sessions`` is then the fewest. ``output`` also keeps the result in a file, ``force``
     overwrites one.
 
-    Warns of cells that were skipped and of sessions that failed. Raises SuiteError for what cannot
-    be run, ResultFileError where the result cannot be kept, MeasurementError where no call
-    succeeded. KeyboardInterrupt says in which file the finished sessions were kept.
+    Warns of cells that were skipped or are not precise, and of sessions that failed. Raises
+    SuiteError for what cannot be run, ResultFileError where the result cannot be kept,
+    MeasurementError where no call succeeded. KeyboardInterrupt says in which file the
+    finished sessions were kept.
     """
     given = {name: value for name, value in locals().items() if value is not None}
     _refuse_other_threads()
     suite = _suite_of_one(given) if tool is not None else _suite(given)
     amounts = {name: given.get(name) for name in _AMOUNTS}
-    suite, skipped = without_missing(sized(suite, amounts, fast=fast, rigorous=rigorous))
+    goes_on = precision is not None or budget_s is not None
+    suite = sized(suite, amounts, fast=fast, rigorous=rigorous, goes_on=goes_on)
+    goal = _goal(given, suite.sessions)
+    suite, skipped = without_missing(suite)
     for line in skipped:
         warnings.warn(line, stacklevel=2)
     drawn = random.SystemRandom().randrange(2**32) if seed is None else seed
-    options = Options(drawn, _as_text(suite, given))
+    options = Options(drawn, _as_text(suite, given), goal)
     with _place(output, suite, force=force) as path:
         result, interrupted = _measured(suite, options, path, show=progress)
         if interrupted:
@@ -90,7 +101,7 @@ def run(
         raise MeasurementError(
             "; ".join(["no call succeeded", *failures, *report.findings(result)])
         )
-    for line in failures:
+    for line in (*failures, *imprecise(result)):
         warnings.warn(line, stacklevel=2)
     return Run.of(result)
 
@@ -133,6 +144,21 @@ def _suite_of_one(given: Mapping[str, Any]) -> Suite:
     return Suite(target.name, (cell,))
 
 
+def _goal(given: Mapping[str, Any], least_sessions: int) -> Goal | None:
+    """Return what the run goes on for; None where its sessions are planned."""
+    precision, budget_s, of = (given.get(n) for n in ("precision", "budget_s", "precision_of"))
+    if of is not None and precision is None:
+        raise SuiteError("precision_of: needs precision, how narrow the figure is to be")
+    if precision is None and budget_s is None:
+        return None
+    if precision is not None and not (isinstance(precision, float) and 0 < precision < 1):
+        raise SuiteError(f"precision is {precision!r}; expected a share, like 0.02")
+    if budget_s is not None and not (isinstance(budget_s, int | float) and budget_s > 0):
+        raise SuiteError(f"budget_s is {budget_s!r}; expected seconds, more than 0")
+    figure = parse_figure(of or DEFAULT_FIGURE, "precision_of")
+    return Goal(precision, *figure, budget_s, least_sessions)
+
+
 def _as_text(suite: Suite, given: Mapping[str, Any]) -> str:
     """Return the call as results show it."""
     secrets = [secret for cell in suite.cells for secret in cell.target.secrets]
@@ -162,14 +188,16 @@ def _place(output: str | os.PathLike[str] | None, suite: Suite, *, force: bool) 
 
 def _measured(suite: Suite, options: Options, path: Path, *, show: bool) -> tuple[Result, bool]:
     suite = with_tickets(suite)
-    slots = len(plan_of(suite, options.seed))
+    slots = len(plan_of(suite, options.seed)) if options.goal is None else None
     with (
         _handlers_kept(),
         certificates(suite) as certified,
         make_progress(certified, slots, quiet=not show) as progress,
     ):
         try:
-            return measure(certified, options, path, progress.update, progress.finished)
+            return measure(
+                certified, options, path, progress.update, progress.finished, progress.looked
+            )
         except Interrupted:
             raise KeyboardInterrupt("interrupted before the first session") from None
 

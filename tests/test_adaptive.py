@@ -126,8 +126,8 @@ def test_a_budget_has_a_unit(text: str, seconds: float) -> None:
 
 
 def test_a_figure_is_of_a_subject() -> None:
-    assert parse_figure("setup.mean") == ("setup", "mean")
-    assert parse_figure("call.p99.9") == ("call", "p99.9")
+    assert parse_figure("setup.mean", "option") == ("setup", "mean")
+    assert parse_figure("call.p99.9", "option") == ("call", "p99.9")
 
 
 def made(*cells: CellResult, **run: object) -> list[str]:

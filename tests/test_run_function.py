@@ -58,6 +58,16 @@ def test_a_suite_is_measured_and_kept_where_it_is_told(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine.toml", "out.json.gz"]
 
 
+def test_a_precision_adds_rounds_until_it_or_the_budget_is_reached() -> None:
+    few = {**FEW, "calls": 20, "sessions": 5}
+    run = bench.run(faulty("good"), tool="probe", precision=0.99, **few)
+    assert (run.run["ended"], run.run["precision"]) == ("precise", 0.99)
+    assert run.table()[0]["n_sessions"] >= 5
+    with pytest.warns(UserWarning, match="not precise: stdio/"):
+        run = bench.run(faulty("good"), tool="probe", precision=1e-9, budget_s=0.01, **few)
+    assert (run.run["ended"], run.table()[0]["n_sessions"]) == ("budget", 1)
+
+
 def test_progress_is_said_on_stderr_unless_it_is_not_wanted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -73,6 +83,11 @@ def test_progress_is_said_on_stderr_unless_it_is_not_wanted(
         ({"what": "nope"}, "no suite 'nope'"),
         ({"what": "bill", "transport": "http"}, "transport: only with tool"),
         ({"what": "bill", "only": "x"}, "'x' is no filter"),
+        ({"what": "bill", "precision": 2}, "precision is 2; expected a share, like 0.02"),
+        ({"what": "bill", "precision": "2%"}, "precision is '2%'; expected a share"),
+        ({"what": "bill", "budget_s": 0}, "budget_s is 0; expected seconds"),
+        ({"what": "bill", "precision_of": "call.p99"}, "precision_of: needs precision"),
+        ({"what": "bill", "precision": 0.1, "precision_of": "x"}, "precision_of: 'x' is no figure"),
         ({"what": "bill", "fast": True, "rigorous": True}, "fast and rigorous exclude each other"),
         ({"what": "bill", "sessions": 0}, "sessions is 0; expected 1 or more"),
         ({"what": "true", "tool": "t", "only": "x"}, "only: selects from a suite"),

@@ -36,21 +36,34 @@ def course(result: Result) -> list[str]:
         f"precision ±{share(goal.precision)}{budget}: {reached}{len(result.cells)} cells after "
         f"{_amount(result)}{_why(result)}"
     )
-    lines += [f"not precise: {width.cell}: {goal.of} {_known(width)}" for width in wide]
+    return [*lines, *imprecise(result)]
+
+
+def imprecise(result: Result) -> list[str]:
+    """Return a line for each cell that is not known as well as the run was to make it."""
+    goal = goal_of(result)
+    if goal is None or goal.precision is None:
+        return []
+    known = widths(result.cells, goal)
     named = {width.cell for width in known}
-    lines += [
-        f"not precise: {cell.name}: has no {goal.subject}"
-        for cell in result.cells
-        if cell.name not in named
+    return [
+        *(
+            f"not precise: {width.cell}: {goal.of} {_known(width)}"
+            for width in too_wide(known, goal.precision)
+        ),
+        *(
+            f"not precise: {cell.name}: has no {goal.subject}"
+            for cell in result.cells
+            if cell.name not in named
+        ),
     ]
-    return lines
 
 
 def goal_of(result: Result) -> Goal | None:
     """Return what a run went on for; None where its sessions were planned."""
     if "precision_of" not in result.run:
         return None
-    subject, figure = parse_figure(str(result.run["precision_of"]))
+    subject, figure = parse_figure(str(result.run["precision_of"]), "precision_of")
     precision, budget_s = result.run.get("precision"), result.run.get("budget_s")
     return Goal(precision, subject, figure, budget_s)
 
