@@ -19,12 +19,14 @@ _PUBLIC = {
     "breakdown": "bench.api",
     "accounts": "bench",
     "charts": "bench",
+    "cost_of_calls": "bench",
     "proofs": "bench",
 }
 
 if TYPE_CHECKING:
     from bench import accounts as accounts
     from bench import charts as charts
+    from bench import cost_of_calls as cost_of_calls
     from bench import proofs as proofs
     from bench.api import Run as Run
     from bench.api import breakdown as breakdown
@@ -41,6 +43,7 @@ __all__ = [
     "breakdown",
     "charts",
     "compare",
+    "cost_of_calls",
     "load",
     "proofs",
     "run",

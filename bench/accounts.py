@@ -15,7 +15,6 @@ from bench import stats
 from bench.phases import Phase
 from bench.remembered import once_each
 from bench.results import CellResult, Nanoseconds, Result
-from bench.spec import LISTENING
 from bench.stats import Estimate
 
 BELOW_MCP = ("inproc", "pipe")
@@ -67,19 +66,6 @@ class Rung:
     label: str
     total: Estimate
     increment: Estimate | None
-
-
-@dataclass(frozen=True)
-class CostLine:
-    """What ``n`` calls in one session cost: ``setup_ns + n × call_ns``, both means."""
-
-    label: str
-    setup_ns: float
-    call_ns: float
-
-    def cost_ns(self, n: float) -> float:
-        """Return the cost of a session with ``n`` calls."""
-        return self.setup_ns + n * self.call_ns
 
 
 @dataclass(frozen=True)
@@ -197,55 +183,6 @@ def ladder(result: Result) -> list[Rung]:
         increment = _increment(rungs[-1].cell, cell) if rungs else None
         rungs.append(Rung(cell, cell.reach, total, increment))
     return rungs
-
-
-def cost_lines(result: Result, handler: str, server: str | None = None) -> list[CostLine]:
-    """Return the cost of N calls for each way to reach one server with one handler over MCP.
-
-    A server that listens may be running already: then nobody waits for its start, and a second
-    line, "(running)", leaves ``spawn`` and ``boot`` out.
-    """
-    lines: dict[str, CostLine] = {}
-    for cell in result.cells:
-        phases, bill = call_phases(cell), setup(cell)
-        wanted = cell.handler == handler and server in (None, cell.server) and session_by_wire(cell)
-        if not wanted or phases is None or bill is None or cell.reach in lines:
-            continue
-        call_ns = phases.total.value
-        lines[cell.reach] = CostLine(cell.reach, bill.total.value, call_ns)
-        if cell.transport in LISTENING:
-            started = (bill.parts.get(phase) for phase in (Phase.SPAWN, Phase.BOOT))
-            started_ns = sum(part.value for part in started if part is not None)
-            if not started_ns:
-                continue
-            label = f"{cell.reach} (running)"
-            lines[label] = CostLine(label, bill.total.value - started_ns, call_ns)
-    return list(lines.values())
-
-
-def session_by_wire(cell: CellResult) -> bool:
-    """Whether a cell is an MCP session over a wire, called by the thin client."""
-    return cell.transport in ("stdio", "http", "sse") and cell.client == "raw"
-
-
-def crossings(lines: Sequence[CostLine]) -> list[tuple[float, CostLine, CostLine]]:
-    """Return where the cheapest line changes: after how many calls, from which to which."""
-    if not lines:
-        return []
-    found: list[tuple[float, CostLine, CostLine]] = []
-    n, best = 1.0, min(lines, key=lambda line: (line.cost_ns(1), line.call_ns))
-    while True:
-        later = [
-            ((line.setup_ns - best.setup_ns) / (best.call_ns - line.call_ns), line)
-            for line in lines
-            if line.call_ns < best.call_ns
-        ]
-        later = [(at, line) for at, line in later if at >= n]
-        if not later:
-            return found
-        n, following = min(later, key=lambda pair: (pair[0], pair[1].call_ns))
-        found.append((n, best, following))
-        best = following
 
 
 def marking_costs(result: Result) -> list[MarkingCost]:

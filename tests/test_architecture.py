@@ -55,6 +55,7 @@ FORBIDDEN = {
     "figures.py": {"os", "time", "numpy", "matplotlib", "bench.storage", "bench.runner"},
     "exports": {"time", "numpy", "matplotlib", "click", "bench.runner", "bench.storage"},
     "accounts.py": {"os", "time", "matplotlib", "bench.storage", "bench.runner"},
+    "cost_of_calls.py": {"os", "time", "matplotlib", "bench.storage", "bench.runner"},
     "detect.py": {
         "os", "time", "scipy", "matplotlib", "bench.results", "bench.phases", "bench.accounts",
         "bench.checks", "bench.render",

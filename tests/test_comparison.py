@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
-from bench import accounts, charts
-from bench.accounts import CostLine
+from bench import accounts, charts, cost_of_calls
+from bench.cost_of_calls import CostLine
 from bench.render.tables import comparison_table
 from bench.results import CellResult, Result
 from tests.make_results import make_cell, make_result, make_session
@@ -49,22 +50,40 @@ def test_a_way_is_named_without_its_handler() -> None:
 
 def test_the_cheapest_changes_where_the_lines_cross() -> None:
     lines = [line("cold", 100.0, 1.0), line("warm", 10.0, 2.0), line("never", 50.0, 9.0)]
-    assert [(n, old.label, new.label) for n, old, new in accounts.crossings(lines)] == [
+    assert [(n, old.label, new.label) for n, old, new in cost_of_calls.crossings(lines)] == [
         (90.0, "warm", "cold")
     ]
 
 
 def test_a_line_that_is_cheapest_throughout_crosses_none() -> None:
-    assert accounts.crossings([line("a", 1.0, 1.0), line("b", 2.0, 2.0)]) == []
-    assert accounts.crossings([]) == []
+    assert cost_of_calls.crossings([line("a", 1.0, 1.0), line("b", 2.0, 2.0)]) == []
+    assert cost_of_calls.crossings([]) == []
 
 
 def test_a_listening_server_may_be_running_already() -> None:
-    lines = {one.label: one for one in accounts.cost_lines(ways(), "noop", "minimal")}
+    lines = {one.label: one for one in cost_of_calls.cost_lines(ways(), "noop", "minimal")}
     assert "stdio/minimal (running)" not in lines
     started, running = lines["http/minimal"], lines["http/minimal (running)"]
     assert started.call_ns == running.call_ns
     assert started.setup_ns - running.setup_ns == pytest.approx(40_500_000)
+
+
+def test_the_cost_of_calls_has_an_interval_that_holds_it() -> None:
+    for one in cost_of_calls.cost_lines(ways(), "noop", "minimal"):
+        for n in (1, 1000):
+            between = one.between_ns(n)
+            assert between is not None
+            assert between[0] <= one.cost_ns(n) <= between[1]
+
+
+def test_one_session_has_no_interval_of_its_cost() -> None:
+    assert CostLine("a", 1.0, 1.0, ((1.0, 1.0),)).between_ns(5) is None
+
+
+def test_the_cost_chart_draws_an_interval_behind_each_line() -> None:
+    ax = charts.amortisation(ways())
+    bands = [one for one in ax.collections if isinstance(one, PolyCollection)]
+    assert len(bands) == len(cost_of_calls.cost_lines(ways(), "noop", "minimal"))
 
 
 def test_the_cost_chart_names_the_crossings() -> None:

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.typing import ColorType
 
-from bench import accounts
-from bench.accounts import CostLine
+from bench import cost_of_calls
 from bench.charts import alt, parts
 from bench.charts.style import palette, style
+from bench.cost_of_calls import CostLine
 from bench.render import units
 from bench.results import Result
 
@@ -29,11 +30,13 @@ def amortisation(
 ) -> Axes:
     """Draw ``setup + N × call`` over N, both axes logarithmic, and name where the cheapest changes.
 
+    Behind each line is its interval.
+
     ``handler`` is ``noop`` where there is one; ``server`` the one that can be reached in most ways.
     """
     handler = handler or _handler(result)
     server = server or _server(result, handler)
-    lines = accounts.cost_lines(result, handler, server)
+    lines = cost_of_calls.cost_lines(result, handler, server)
     what = ", ".join(parts.short(name) for name in (server or "no server", handler))
     title = f"Cost of N calls in one session: {what}"
     with style():
@@ -41,7 +44,7 @@ def amortisation(
         if not lines:
             return parts.empty(ax, title, "no call succeeded")
         _draw(ax, lines)
-        crossings = accounts.crossings(lines)
+        crossings = cost_of_calls.crossings(lines)
         for n, _, following in crossings:
             if 1 <= n <= MOST_CALLS:
                 ax.plot([n], [following.cost_ns(n)], "o", color=palette().ink, markersize=4)
@@ -52,7 +55,8 @@ def amortisation(
         ax.xaxis.set_major_formatter(lambda n, _: f"{n:,.0f}")
         high_ns = max(line.cost_ns(MOST_CALLS) for line in lines)
         low_ns = max(min(line.cost_ns(1) for line in lines), 1.0)
-        parts.time_axis(ax, "time, setup and calls", high_ns, low_ns * 0.8, axis="y")
+        quantity = "time, setup and calls" + (" [95 % interval]" if ax.collections else "")
+        parts.time_axis(ax, quantity, high_ns, low_ns * 0.8, axis="y")
         ax.legend(
             loc="upper left",
             bbox_to_anchor=(0.0, -0.12),
@@ -70,7 +74,17 @@ def _draw(ax: Axes, lines: Sequence[CostLine]) -> None:
     calls = np.geomspace(1, MOST_CALLS, 120)
     for place, line in enumerate(lines):
         cost_ns = line.setup_ns + calls * line.call_ns
-        ax.plot(calls, cost_ns, label=parts.short(line.label), **palette().line(place))
+        (curve,) = ax.plot(calls, cost_ns, label=parts.short(line.label), **palette().line(place))
+        _draw_interval(ax, line, curve.get_color())
+
+
+def _draw_interval(ax: Axes, line: CostLine, color: ColorType) -> None:
+    calls = np.geomspace(1, MOST_CALLS, 25)
+    between = [line.between_ns(n) for n in calls]
+    known = [bounds for bounds in between if bounds is not None]
+    if len(known) == len(calls):
+        low_ns, high_ns = zip(*known, strict=True)
+        ax.fill_between(calls, low_ns, high_ns, color=color, alpha=0.2, linewidth=0)
 
 
 def _words(lines: Sequence[CostLine]) -> list[str]:
@@ -100,7 +114,7 @@ def _server(result: Result, handler: str) -> str | None:
     pairs = dict.fromkeys(
         (cell.server, cell.reach)
         for cell in result.cells
-        if cell.handler == handler and accounts.session_by_wire(cell)
+        if cell.handler == handler and cost_of_calls.session_by_wire(cell)
     )
     ways = Counter(server for server, _ in pairs)
     return ways.most_common(1)[0][0] if ways else None
