@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
 from bench import storage, tidy
-from bench.errors import SelectionError
+from bench.errors import ResultFileError, SelectionError
 from bench.render import html, tables
-from bench.results import CellResult, Result
+from bench.results import CellResult, Result, expect_result
 
 
 class Records(list[dict[str, Any]]):
@@ -92,8 +93,13 @@ class Run(Result):
             made[table.key] = Records(tidy.with_all_keys(rows), table.title, table.notes)
         return Tables(made)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run as a result file. Raises ResultFileError where that fails."""
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the run as a result file. Raises ResultFileError where that fails.
+
+        It fails where a file is there already, unless ``force`` is given.
+        """
+        if not force and Path(path).exists():
+            raise ResultFileError(f"{os.fspath(path)}: is there already; force=True overwrites it")
         storage.save(self, path)
 
     def __repr__(self) -> str:
@@ -106,6 +112,7 @@ class Run(Result):
 
 def breakdown(run: Result) -> Tables:
     """Return who is charged for what in a run; :meth:`Run.breakdown` of any result."""
+    expect_result(run)
     return Run.of(run).breakdown()
 
 

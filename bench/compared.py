@@ -9,13 +9,13 @@ from bench.api import Records
 from bench.comparison import THRESHOLD, Comparison
 from bench.errors import BenchError
 from bench.render import html, verdicts
-from bench.results import Result
+from bench.results import Result, expect_result
 from bench.tidy import flat, with_all_keys
 
 
 @dataclass(frozen=True)
 class Compared(Comparison):
-    """A comparison that shows itself. ``bench.charts.compare(found.rows)`` draws it."""
+    """A comparison that shows itself. ``bench.charts.compare(found)`` draws it."""
 
     @classmethod
     def of(cls, found: Comparison) -> Compared:
@@ -68,7 +68,13 @@ def compare(
     beside ``baseline``, take the run with two of them: ``run.filter(server=["a", "b"])``. Raises
     BenchError where there is nothing to compare.
     """
+    expect_result(left)
+    if len(labels) != 2:
+        raise BenchError(f"labels is {labels!r}; expected two names, one for each run")
+    if not (isinstance(threshold, int | float) and 0 <= threshold < 1):
+        raise BenchError(f"threshold is {threshold!r}; expected a share, like {THRESHOLD}")
     if right is not None:
+        expect_result(right)
         if by is not None or baseline is not None:
             raise BenchError("by and baseline compare cells of one run; two were given")
         found = comparison.compare(left, right, labels=labels, threshold=threshold, anyway=anyway)

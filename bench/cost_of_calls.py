@@ -39,6 +39,13 @@ class CostLine:
         cost = stats.mean([np.array([setup + n * call]) for setup, call in self.sessions])
         return None if cost.low is None or cost.high is None else (cost.low, cost.high)
 
+    def told_from(self, other: CostLine, n: float) -> bool:
+        """Whether the intervals of the cost of ``n`` calls lie apart."""
+        mine, others = self.between_ns(n), other.between_ns(n)
+        if mine is None or others is None:
+            return False
+        return mine[1] < others[0] or others[1] < mine[0]
+
 
 def cost_lines(result: Result, handler: str, server: str | None = None) -> list[CostLine]:
     """Return the cost of N calls for each way to reach one server with one handler over MCP.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.errors import SelectionError
 from bench.phases import CALL, CALL_UNMARKED, IN_SERVER, WHOLE, Phase
 
 Nanoseconds = NDArray[np.int64]
@@ -196,13 +197,22 @@ class Result:
     source: str | None = field(default=None, compare=False)
 
     def cell(self, name: str) -> CellResult:
-        """Return the cell of this name. Raises KeyError naming those there are."""
+        """Return the cell of this name. Raises SelectionError naming those there are."""
         for cell in self.cells:
             if cell.name == name:
                 return cell
-        raise KeyError(f"no cell {name!r}; there are: {', '.join(c.name for c in self.cells)}")
+        there = ", ".join(cell.name for cell in self.cells)
+        raise SelectionError(f"no cell {name!r}; there are: {there}")
 
     @property
     def failures(self) -> list[tuple[str, Failure]]:
         """Every session that ended early, with the name of its cell."""
         return [(cell.name, failure) for cell in self.cells for failure in cell.failures]
+
+
+def expect_result(given: object) -> None:
+    """Raise SelectionError where something else than a result is given, like a path."""
+    if not isinstance(given, Result):
+        raise SelectionError(
+            f"{given!r} is a {type(given).__name__}; expected a run, as bench.load(path) returns"
+        )

@@ -35,7 +35,13 @@ from bench.target import checked_headers, reach
 _FOR_A_TOOL = ("arguments", "url", "transport", "client", "revision", "name", "env", "headers")
 _NOT_SHOWN = ("env", "headers", "progress")
 """What results do not tell of a call: secrets, and what changes nothing."""
-_AMOUNTS = ("sessions", "calls", "warmups", "pause_s", "timeout_s")
+_AMOUNTS: Mapping[str, Any] = {
+    "sessions": int,
+    "calls": int,
+    "warmups": int,
+    "pause_s": int | float,
+    "timeout_s": int | float,
+}
 
 
 def run(
@@ -82,6 +88,7 @@ def run(
     """
     given = {name: value for name, value in locals().items() if value is not None}
     _refuse_other_threads()
+    _refuse_other_kinds(given)
     suite = _suite_of_one(given) if tool is not None else _suite(given)
     amounts = {name: given.get(name) for name in _AMOUNTS}
     goes_on = precision is not None or budget_s is not None
@@ -114,11 +121,21 @@ def _refuse_other_threads() -> None:
         )
 
 
+def _refuse_other_kinds(given: Mapping[str, Any]) -> None:
+    if not isinstance(given.get("what"), str | os.PathLike):
+        raise SuiteError("what: expected a suite, the path of one, or a server with tool=…")
+    for name, kinds in _AMOUNTS.items():
+        if name in given and not isinstance(given[name], kinds):
+            raise SuiteError(f"{name} is {given[name]!r}; expected a number")
+
+
 def _suite(given: Mapping[str, Any]) -> Suite:
     if alone := [name for name in _FOR_A_TOOL if name in given]:
         raise SuiteError(f"{', '.join(alone)}: only with tool, the name of the tool to call")
-    only = given.get("only", ())
-    return suites.only(load_suite(str(given["what"])), [only] if isinstance(only, str) else only)
+    only, what = given.get("only", ()), str(given["what"])
+    if not what.endswith(".toml") and (" " in what.strip() or "://" in what):
+        raise SuiteError(f"{what!r} looks like a server: give tool=…, the name of the tool to call")
+    return suites.only(load_suite(what), [only] if isinstance(only, str) else only)
 
 
 def _suite_of_one(given: Mapping[str, Any]) -> Suite:

@@ -36,6 +36,9 @@ def test_loading_gives_a_run_that_is_a_result(tmp_path: Path) -> None:
     assert isinstance(loaded, Result)
     assert [cell.name for cell in loaded.cells] == ["stdio/minimal/noop"]
     loaded.save(tmp_path / "again.json.gz")
+    with pytest.raises(ResultFileError, match="is there already; force=True overwrites it"):
+        loaded.save(tmp_path / "again.json.gz")
+    loaded.save(tmp_path / "again.json.gz", force=True)
     assert bench.load(tmp_path / "again.json.gz").table() == loaded.table()
     with pytest.raises(ResultFileError, match="no such file"):
         bench.load(tmp_path / "other.json")
@@ -234,3 +237,30 @@ def test_the_documentation_names_what_there_is() -> None:
     assert [name for name in bench.charts.__all__ if f"{name}" not in text] == []
     keywords = inspect.signature(bench.run).parameters
     assert [name for name in keywords if f"`{name}`" not in text and name != "what"] == []
+
+
+def test_what_is_no_run_is_refused_in_a_sentence(run: Run) -> None:
+    said = r"'a\.gz' is a str; expected a run, as bench\.load\(path\) returns"
+    for refused in (
+        lambda: bench.breakdown("a.gz"),  # type: ignore[arg-type]
+        lambda: bench.compare("a.gz", run),  # type: ignore[arg-type]
+        lambda: bench.compare(run, "a.gz"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(SelectionError, match=said):
+            refused()
+
+
+@pytest.mark.parametrize("options", [{"labels": ("a",)}, {"threshold": -1}, {"threshold": "2%"}])
+def test_a_comparison_refuses_what_makes_no_sense(run: Run, options: dict[str, Any]) -> None:
+    (name,) = options
+    with pytest.raises(bench.BenchError, match=f"{name} is .*; expected"):
+        bench.compare(run, run, **options)
+
+
+def test_a_comparison_is_drawn_under_its_name(run: Run) -> None:
+    ax = bench.charts.compare(bench.compare(run, run, labels=("old", "new"), anyway=True))
+    assert ax.get_title(loc="left") == "new / old"
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (Path(bench.__file__).parent / "py.typed").is_file()

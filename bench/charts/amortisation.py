@@ -11,6 +11,7 @@ from matplotlib.typing import ColorType
 
 from bench import cost_of_calls
 from bench.charts import alt, parts
+from bench.charts.asked import of_a_result, one_of
 from bench.charts.style import palette, style
 from bench.cost_of_calls import CostLine
 from bench.render import units
@@ -21,6 +22,7 @@ _HEIGHT_IN = 4.6
 _LEGEND_ROW_IN = 0.19
 
 
+@of_a_result
 def amortisation(
     result: Result,
     ax: Axes | None = None,
@@ -34,6 +36,8 @@ def amortisation(
 
     ``handler`` is ``noop`` where there is one; ``server`` the one that can be reached in most ways.
     """
+    one_of("handler", handler, (cell.handler for cell in result.cells))
+    one_of("server", server, (cell.server for cell in result.cells))
     handler = handler or _handler(result)
     server = server or _server(result, handler)
     lines = cost_of_calls.cost_lines(result, handler, server)
@@ -42,7 +46,9 @@ def amortisation(
     with style():
         ax = parts.axis_for(ax, _HEIGHT_IN + _LEGEND_ROW_IN * len(lines))
         if not lines:
-            return parts.empty(ax, title, "no call succeeded")
+            return parts.empty(
+                ax, title, parts.nothing(result, "no session of the raw client over a wire")
+            )
         _draw(ax, lines)
         crossings = cost_of_calls.crossings(lines)
         for n, _, following in crossings:
@@ -99,8 +105,10 @@ def _in_words(
 ) -> str:
     first = crossings[0][1] if crossings else min(lines, key=lambda line: line.cost_ns(1))
     text = f"cheapest: {parts.short(first.label)}"
-    for n, _, following in crossings:
+    for n, before, following in crossings:
         text += f"\nfrom {max(round(n + 0.5), 1):,} calls on: {parts.short(following.label)}"
+        if not following.told_from(before, MOST_CALLS):
+            text += " (intervals overlap)"
     return text
 
 

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from bench import accounts
 from bench.accounts import Calls
 from bench.charts import alt, parts
+from bench.charts.asked import of_a_result
 from bench.charts.style import style
 from bench.phases import CALL, Phase
 from bench.render import units
@@ -15,6 +16,7 @@ from bench.results import CellResult, Result
 TITLE = "Where a call goes (mean phases)"
 
 
+@of_a_result
 def call_breakdown(result: Result, ax: Axes | None = None, *, share: bool = False) -> Axes:
     """Draw the mean phases of a call as one stacked bar per cell.
 

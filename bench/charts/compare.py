@@ -40,14 +40,46 @@ class Row(Protocol):
         """The outcome; its ``str()`` is the word."""
 
 
+class Found(Protocol):
+    """Two sides and their rows; what ``bench.compare`` returns is one."""
+
+    @property
+    def left(self) -> str:
+        """The side that is 1."""
+
+    @property
+    def right(self) -> str:
+        """The other side."""
+
+    @property
+    def threshold(self) -> float:
+        """The least difference that counts, as a share."""
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """What is drawn."""
+
+
 def compare(
-    rows: Sequence[Row], ax: Axes | None = None, *, threshold: float = THRESHOLD, title: str = TITLE
+    found: Found | Sequence[Row],
+    ax: Axes | None = None,
+    *,
+    threshold: float | None = None,
+    title: str | None = None,
 ) -> Axes:
     """Draw one ratio per row with its interval, against 1 and a band of ± ``threshold``.
 
+    Title and threshold are those of the comparison, where ``found`` is one, unless given.
     Below 1 the right side is faster. Marks tell the verdict by shape and colour, and the words at
     the end of each row say it; a row without a ratio has its words alone.
     """
+    rows: Sequence[Row]
+    if isinstance(found, Sequence):
+        rows, named, least = found, TITLE, THRESHOLD
+    else:
+        rows, named, least = found.rows, f"{found.right} / {found.left}", found.threshold
+    title = named if title is None else title
+    threshold = least if threshold is None else threshold
     with style():
         labels = [row.label for row in rows]
         ax = parts.rows_figure(ax, labels)

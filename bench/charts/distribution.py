@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from bench.charts import alt, parts
+from bench.charts.asked import of_a_result
 from bench.charts.style import palette, style
 from bench.render import units
 from bench.results import Result
@@ -18,6 +19,7 @@ LOG_FROM = 20.0
 """Above this ratio of largest to smallest a linear axis would flatten the quicker cells."""
 
 
+@of_a_result
 def ecdf(result: Result, ax: Axes | None = None) -> Axes:
     """Draw the empirical distribution of the call totals of each cell.
 
@@ -33,7 +35,9 @@ def ecdf(result: Result, ax: Axes | None = None) -> Axes:
         log = high_ns / low_ns > LOG_FROM
         for place, (name, values) in enumerate(curves):
             x, y = thinned(values, low_ns, high_ns, log=log)
-            ax.step(x, y, where="post", label=name, **palette().line(place))
+            # A single call makes no step.
+            marker = "o" if len(x) == 1 else ""
+            ax.step(x, y, where="post", label=name, marker=marker, **palette().line(place))
         parts.time_axis(ax, "time of a call", high_ns, low_ns * 0.9 if log else None)
         if not log:
             margin_ns = max((high_ns - low_ns) * 0.03, high_ns * 0.001, 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -25,19 +26,25 @@ from bench.charts.small_multiples import grid_of, small_multiples
 from bench.charts.style import FONT, palette, style
 from bench.charts.timeline import timeline
 from bench.comparison import compare_two_targets
-from bench.results import Result
+from bench.errors import SelectionError
+from bench.results import Result, expect_result
 from bench.spec import LISTENING, MCP_TRANSPORTS
 
 DOTS_PER_INCH = 200
+FORMATS = ("svg", "png", "pdf")
 
 
 def save_all(
-    result: Result, folder: Path, *, format_: str = "svg", log: bool = False
+    result: Result, folder: str | os.PathLike[str], *, format_: str = "svg", log: bool = False
 ) -> list[Path]:
     """Write every chart that the result has something for; return the files.
 
-    ``format_`` is svg, png or pdf. Raises OSError where a file cannot be written.
+    ``folder`` is made if it is not there. ``format_`` is svg, png or pdf. Raises OSError where a
+    file cannot be written.
     """
+    expect_result(result)
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name, draw in drawings(result, log=log).items():
         path = folder / f"{name}.{format_}"
@@ -57,9 +64,7 @@ def drawings(result: Result, *, log: bool = False) -> dict[str, Callable[[], Axe
         "timeline": lambda: timeline(result),
     }
     if (found := compare_two_targets(result)) is not None:
-        charts["compare"] = lambda: compare(
-            found.rows, title=f"{found.right} / {found.left}", threshold=found.threshold
-        )
+        charts["compare"] = lambda: compare(found)
     if any(cell.transport in MCP_TRANSPORTS and cell.n_calls for cell in result.cells):
         charts["sequence"] = lambda: sequence(result)
     if grid_of(result).crossed:
@@ -73,13 +78,22 @@ def drawings(result: Result, *, log: bool = False) -> dict[str, Callable[[], Axe
     return charts
 
 
-def save(ax: Axes | Figure, result: Result, path: Path) -> None:
+def save(ax: Axes | Figure, result: Result, path: str | os.PathLike[str]) -> None:
     """Write the figure of a chart with the provenance of its result under it, and its words.
 
     The words are title and description of an SVG, fields of a PNG, the subject of a PDF. The same
-    result gives the same bytes. Raises OSError where the file cannot be written.
+    result gives the same bytes. Raises SelectionError for another suffix than .svg, .png or .pdf,
+    OSError where the file cannot be written.
     """
-    path.write_bytes(picture(ax, result, path.suffix[1:]))
+    path = Path(path)
+    suffix = path.suffix[1:].lower()
+    if suffix not in FORMATS:
+        raise SelectionError(
+            f"{path}: no format {suffix!r}; expected a name that ends in "
+            f"{', '.join(f'.{one}' for one in FORMATS)}"
+        )
+    expect_result(result)
+    path.write_bytes(picture(ax, result, suffix))
 
 
 def picture(

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from bench import accounts
 from bench.accounts import Rung
 from bench.charts import alt, parts
+from bench.charts.asked import of_a_result
 from bench.charts.style import style
 from bench.render import units
 from bench.results import Result
@@ -15,13 +16,14 @@ TITLE = "Ladder: what each layer adds to a call (median)"
 _BASE, _ADDED = "#9ecae9", "#0072b2"
 
 
+@of_a_result
 def ladder(result: Result, ax: Axes | None = None) -> Axes:
     """Draw the median call of each rung: what the rung below took, and what this one adds."""
     rungs = accounts.ladder(result)
     with style():
         ax = parts.rows_figure(ax, [rung.label for rung in rungs])
         if not rungs:
-            return parts.empty(ax, TITLE, "no call succeeded")
+            return parts.empty(ax, TITLE, parts.nothing(result, "no layers over one handler"))
         longest_ns = parts.longest(rung.total for rung in rungs)
         below_ns = 0.0
         for row, rung in enumerate(rungs):

@@ -29,9 +29,15 @@ LONG_NAME = 44
 
 
 def axis_for(ax: Axes | None, height_in: float, width_in: float = WIDTH_IN) -> Axes:
-    """Return the axis to draw on: the one given, or that of a new figure without a window."""
+    """Return the axis to draw on: the one given, or that of a new figure without a window.
+
+    A figure that is given and has no layout of its own gets one that leaves room for what stands
+    beside and below the axis: names, notes, legends.
+    """
     if ax is None:
         ax = new_figure(height_in, width_in).add_subplot()
+    elif (figure := figure_of(ax)).get_layout_engine() is None:
+        figure.set_layout_engine("constrained")
     return styled(ax)
 
 
@@ -78,6 +84,11 @@ def empty(ax: Axes, title: str, text: str) -> Axes:
     ax.grid(visible=False)
     alt.describe(ax, title, text)
     return ax
+
+
+def nothing(result: Result, text: str) -> str:
+    """Return why a chart is empty: ``text``, unless nothing at all succeeded."""
+    return text if any(cell.n_calls for cell in result.cells) else "no call succeeded"
 
 
 def with_interval(estimate: Estimate) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bench import stats
 from bench.charts import alt, parts
+from bench.charts.asked import of_a_result
 from bench.charts.distribution import LOG_FROM, ends, sorted_totals
 from bench.charts.style import palette, style
 from bench.render import units
@@ -21,6 +22,7 @@ SHOWN = (0.5, 0.9, 0.99, 0.999)
 POINTS = 600
 
 
+@of_a_result
 def percentiles(result: Result, ax: Axes | None = None) -> Axes:
     """Draw the call at each percentile, one line per cell, from the quickest up to p99.9.
 

@@ -13,6 +13,7 @@ from matplotlib.patches import Rectangle
 
 from bench import accounts
 from bench.charts import alt, parts
+from bench.charts.asked import of_a_result
 from bench.charts.style import COLOURS, FONT, WIDTH_IN, palette, style
 from bench.phases import Phase
 from bench.render import units
@@ -38,11 +39,12 @@ class Step:
     at: str = ""
 
 
+@of_a_result
 def sequence(result: Result, ax: Axes | None = None, *, cell: str | None = None) -> Axes:
     """Draw the messages of a session of one cell, downwards, with the mean time of each phase.
 
     Not to scale: every phase has the same height. ``cell`` is a name; without it the first cell
-    that speaks MCP. Raises KeyError for a name that does not exist.
+    that speaks MCP. Raises SelectionError for a name that does not exist.
     """
     chosen = _chosen(result) if cell is None else result.cell(cell)
     with style():

@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 
 from bench import accounts
 from bench.charts import alt, parts
+from bench.charts.asked import of_a_result
 from bench.charts.style import style
 from bench.phases import Phase
 from bench.results import CellResult, Result
@@ -16,6 +17,7 @@ TITLE = "Setup, once per session (mean phases)"
 _START = (Phase.SPAWN, Phase.BOOT)
 
 
+@of_a_result
 def waterfall(
     result: Result, ax: Axes | None = None, *, log: bool = False, after_boot: bool = False
 ) -> Axes:
@@ -36,7 +38,7 @@ def waterfall(
     with style():
         ax = parts.rows_figure(ax, [group.name for group in groups])
         if not groups:
-            return parts.empty(ax, title, "no session was finished")
+            return parts.empty(ax, title, parts.nothing(result, "no setup was seen"))
         for row, bill in enumerate(bills):
             parts.stack(ax, row, bill.parts)
             parts.interval(ax, row, bill.total)

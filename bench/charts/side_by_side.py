@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 
 from bench import accounts
 from bench.charts import alt, parts
+from bench.charts.asked import of_a_result, one_of
 from bench.charts.setup import without_start
 from bench.charts.style import WIDTH_IN, style
 from bench.phases import Phase
@@ -17,11 +18,13 @@ from bench.stats import Estimate
 TITLE = "Side by side (mean phases)"
 
 
+@of_a_result
 def side_by_side(result: Result, *, handler: str | None = None) -> Axes:
     """Draw setup (without spawn and boot) and call of each way to reach one handler.
 
     Rows are sorted by the median call. Returns the axis of the calls; both are in its figure.
     """
+    one_of("handler", handler, (cell.handler for cell in result.cells))
     handler = handler or _first_handler(result)
     cells = [c for c in result.cells if handler in (None, c.handler) and c.totals()]
     cells.sort(key=lambda cell: float(np.median(np.concatenate(cell.totals()))))
@@ -75,7 +78,8 @@ def _draw(left: Axes, right: Axes, cells: list[CellResult], title: str) -> None:
         f"{parts.with_interval(call)}"
         for cell, setup, call in zip(cells, setups, calls, strict=True)
     ]
-    alt.describe(right, title, "Two columns of stacked bars, one row per way", words)
+    drawn = "Two columns of stacked bars, one row per way; setup without the start of the server"
+    alt.describe(right, title, drawn, words)
 
 
 def _present(phases: set[Phase]) -> list[Phase]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,6 +13,7 @@ from matplotlib.patches import Patch
 
 from bench import accounts
 from bench.charts import alt, parts
+from bench.charts.asked import of_a_result, one_of
 from bench.charts.distribution import ends, thinned
 from bench.charts.style import COLOURS, FONT, WIDTH_IN, palette, style
 from bench.phases import Phase
@@ -49,6 +50,7 @@ class Grid:
         return {way: self.cells.get((transport, handler, way)) for way in self.ways(transport)}
 
 
+@of_a_result
 def small_multiples(result: Result, figure: Figure | None = None, *, kind: Kind = "bars") -> Figure:
     """Draw mean phases as stacked bars, or distributions with ``kind="ecdf"``; return the figure.
 
@@ -56,6 +58,7 @@ def small_multiples(result: Result, figure: Figure | None = None, *, kind: Kind 
     The panels are ``figure.axes``, row by row; those of a column share the axis of time. A handler
     that one transport alone has, like the echo of ``pipe``, has no column.
     """
+    one_of("kind", kind, get_args(Kind))
     grid = grid_of(result)
     with style():
         heights = [_height_in(grid, transport, kind) for transport in grid.transports] or [1.5]

@@ -52,12 +52,15 @@ class Palette:
     lines: tuple[str, ...]
 
     def line(self, place: int) -> dict[str, Any]:
-        """Return colour and dash of the line in a place: 32 differ, neighbours also in grey."""
+        """Return the look of the line in a place: neighbours differ also in grey.
+
+        Colours and dashes make 32; the next 32 are thicker.
+        """
         turn = place // len(self.lines)
         return {
             "color": self.lines[place % len(self.lines)],
             "linestyle": _DASHES[(place + turn) % len(_DASHES)],
-            "linewidth": 1.4,
+            "linewidth": 1.4 + 0.9 * (turn // len(_DASHES)),
         }
 
 

@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from bench.charts import alt, parts
+from bench.charts.asked import of_a_result
 from bench.charts.distribution import LOG_FROM
 from bench.charts.style import palette, style
 from bench.render import units
@@ -39,6 +40,7 @@ class Placed:
     totals_ns: NDArray[np.int64]
 
 
+@of_a_result
 def timeline(
     result: Result,
     ax: Axes | None = None,

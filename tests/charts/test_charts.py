@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from itertools import pairwise
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -18,12 +20,15 @@ from matplotlib.text import Text
 from bench import charts
 from bench.api import Run
 from bench.charts.style import COLOURS, DARK, LIGHT
+from bench.errors import SelectionError
 from bench.phases import CALL, CALL_UNMARKED, SETUP, Phase
 from bench.results import Failure, Result
 from tests.charts.drawn import CHARTS, cells, crossed, extents, figure_of, overlaps, words
 from tests.make_results import STDIO_SETUP, make_cell, make_result, make_session
 
 EVERY = pytest.mark.parametrize("name", CHARTS)
+OF_A_RESULT = [name for name in CHARTS if hasattr(charts, name.replace("-", "_"))]
+OF_A_RESULT.remove("compare")
 NOTHING = {
     "no-sessions": make_result(make_cell(sessions=[])),
     "no-cells": Result([], {}, {}),
@@ -142,6 +147,54 @@ def test_a_chart_is_drawn_on_the_axis_that_it_is_given(draw: charts.style) -> No
     assert not right.has_data()
 
 
+@pytest.mark.parametrize("name", ["ecdf", "percentiles", "amortisation", "waterfall", "ladder"])
+def test_on_a_plain_figure_nothing_lies_outside_of_it(name: str) -> None:
+    figure = Figure()
+    FigureCanvasAgg(figure)
+    getattr(charts, name)(cells(3) if name == "ecdf" else crossed(), figure.subplots())
+    figure.draw_without_rendering()
+    whole = figure.get_tightbbox()
+    assert whole.x0 >= -0.1
+    assert whole.y0 >= -0.1
+    assert whole.x1 <= figure.get_figwidth() + 0.1
+
+
+def test_a_figure_with_a_layout_keeps_it() -> None:
+    figure = Figure(layout="tight")
+    before = figure.get_layout_engine()
+    charts.ecdf(crossed(), figure.subplots())
+    assert figure.get_layout_engine() is before
+
+
+@pytest.mark.parametrize("name", OF_A_RESULT)
+def test_what_is_no_result_is_refused_in_a_sentence(name: str) -> None:
+    with pytest.raises(SelectionError, match=r"'a\.gz' is a str; expected a run, as bench\.load"):
+        getattr(charts, name.replace("-", "_"))("a.gz")
+
+
+@pytest.mark.parametrize(
+    ("draw", "wanted"),
+    [
+        (charts.amortisation, {"handler": "nope"}),
+        (charts.amortisation, {"server": "nope"}),
+        (charts.side_by_side, {"handler": "nope"}),
+        (charts.small_multiples, {"kind": "nope"}),
+    ],
+)
+def test_a_name_that_is_not_there_is_refused_with_those_that_are(
+    draw: Any, wanted: dict[str, str]
+) -> None:
+    (name,) = wanted
+    with pytest.raises(SelectionError, match=f"{name}: 'nope' is not there; expected one of: "):
+        draw(crossed(), **wanted)
+
+
+def test_an_empty_chart_of_a_run_with_calls_does_not_say_that_none_succeeded() -> None:
+    alone = make_result(make_cell(sessions=[make_session(1, setup={})], transport="inproc"))
+    assert "no setup was seen" in words(charts.waterfall(alone))
+    assert "no session of the raw client over a wire" in words(charts.amortisation(alone))
+
+
 def luminance(colour: str) -> float:
     linear = [v / 12.92 if v <= 0.03928 else ((v + 0.055) / 1.055) ** 2.4
               for v in mpl.colors.to_rgb(colour)]  # fmt: skip
@@ -179,9 +232,9 @@ def test_inks_and_phases_stand_out_from_their_ground(palette: object) -> None:
             assert contrast(colour, chosen.ground) > 1.6, phase
 
 
-def test_neighbouring_lines_differ_in_dash_and_no_two_of_32_are_alike() -> None:
-    looks = [tuple(LIGHT.line(place).values()) for place in range(32)]
-    assert len(set(looks)) == 32
+def test_neighbouring_lines_differ_in_dash_and_no_two_of_96_are_alike() -> None:
+    looks = [tuple(LIGHT.line(place).values()) for place in range(96)]
+    assert len(set(looks)) == 96
     dashes = [LIGHT.line(place)["linestyle"] for place in range(32)]
     assert all(one != other for one, other in pairwise(dashes))
 

@@ -7,6 +7,7 @@ import pytest
 from bench import accounts, charts
 from bench.charts.sequence import steps
 from bench.charts.small_multiples import grid_of
+from bench.errors import SelectionError
 from bench.phases import CALL, Phase
 from bench.results import CellResult, Session
 from tests.charts.drawn import bars, crossed, words
@@ -77,7 +78,7 @@ def test_the_cell_of_a_diagram_can_be_chosen() -> None:
     assert "stdio/server-0/noop" in charts.sequence(result).get_title(loc="left")
     name = "http/server-1/search_tickets"
     assert name in charts.sequence(result, cell=name).get_title(loc="left")
-    with pytest.raises(KeyError, match="no cell 'x'"):
+    with pytest.raises(SelectionError, match="no cell 'x'"):
         charts.sequence(result, cell="x")
 
 

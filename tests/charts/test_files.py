@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 from bench import charts
+from bench.errors import SelectionError
 from tests.charts.drawn import CHARTS, cells, crossed
 from tests.make_results import make_cell, make_result
 
@@ -35,6 +36,21 @@ def test_a_chart_that_a_result_has_nothing_for_is_not_written(tmp_path: Path) ->
     assert [path.stem for path in one] == ALWAYS
     many = charts.save_all(crossed(), tmp_path)
     assert {path.stem for path in many} > {"small-multiples", "side-by-side", "cost-of-calls"}
+
+
+def test_a_folder_is_made_and_a_path_may_be_text(tmp_path: Path) -> None:
+    result = make_result(make_cell())
+    assert charts.save_all(result, f"{tmp_path}/new/one", format_="png")[0].is_file()
+    charts.save(charts.ecdf(result), result, f"{tmp_path}/chart.PNG")
+    with Image.open(tmp_path / "chart.PNG") as image:
+        assert image.format == "PNG"
+
+
+@pytest.mark.parametrize("name", ["chart.jpg", "chart"])
+def test_a_format_that_is_not_drawn_is_refused(tmp_path: Path, name: str) -> None:
+    result = make_result(make_cell())
+    with pytest.raises(SelectionError, match=r"ends in \.svg, \.png, \.pdf"):
+        charts.save(charts.ecdf(result), result, tmp_path / name)
 
 
 @pytest.mark.parametrize("name", CHARTS)
@@ -80,6 +96,7 @@ DRAW = """
 import sys
 from pathlib import Path
 from bench import charts
+from bench.errors import SelectionError
 from tests.charts.drawn import crossed
 charts.save_all(crossed(), Path(sys.argv[1]))
 """
