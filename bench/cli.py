@@ -173,7 +173,10 @@ def plot(file: Path, folder: Path | None, format_: str, log: bool, dark: bool) -
 @cli.command("report")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="The page (default: beside FILE)."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="The page, a name in .html or .htm (default: beside FILE).",
 )
 def make_page(files: Sequence[Path], output: Path | None) -> None:
     """Make one HTML page of result FILES: verdict, tables, charts, method. It needs no network."""

@@ -11,14 +11,16 @@ from bench.page.html import as_html
 from bench.results import Result
 from bench.storage import load
 
-SUFFIX = ".html"
+SUFFIXES = (".html", ".htm")
+"""What the name of a page may end in; the first is that of a page without a name."""
 
 
 def write_page(files: Sequence[Path], output: Path | None = None) -> tuple[Path, list[Result]]:
     """Write the page of some result files; return where, and what was read.
 
     Without ``output`` it stands beside the first file. An older page is replaced in one step.
-    Raises BenchError where a file cannot be read, or the page cannot be written.
+    Raises BenchError where a file cannot be read, where ``output`` is no name of a page, or where
+    the page cannot be written.
     """
     target = output or _beside(files[0])
     _check(target, files)
@@ -32,7 +34,7 @@ def write_page(files: Sequence[Path], output: Path | None = None) -> tuple[Path,
 
 
 def _beside(file: Path) -> Path:
-    return file.with_name(file.name.removesuffix(".gz").removesuffix(".json") + SUFFIX)
+    return file.with_name(file.name.removesuffix(".gz").removesuffix(".json") + SUFFIXES[0])
 
 
 def _check(target: Path, files: Sequence[Path]) -> None:
@@ -43,6 +45,11 @@ def _check(target: Path, files: Sequence[Path]) -> None:
         raise BenchError(f"{target}: is a folder; expected the name of a file")
     if any(target.resolve() == file.resolve() for file in files):
         raise BenchError(f"{target}: is one of the results; expected another name for the page")
+    # An older page is replaced without asking: what is none must not be taken for one.
+    if target.suffix.lower() not in SUFFIXES:
+        raise BenchError(
+            f"{target}: is no name of a page; expected one that ends in {' or '.join(SUFFIXES)}"
+        )
 
 
 def _names(files: Sequence[Path]) -> list[str]:

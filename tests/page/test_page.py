@@ -243,6 +243,23 @@ def test_the_page_stands_beside_the_first_file_and_replaces_an_older_one(tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.html", "run.json.gz"]
 
 
+@pytest.mark.parametrize("name", ["page.html", "PAGE.HTML", "page.htm"])
+def test_the_name_of_a_page_ends_as_those_of_pages_do(tmp_path: Path, name: str) -> None:
+    storage.save(make_result(), tmp_path / "run.json")
+    assert run(tmp_path / "run.json", "-o", tmp_path / name)[0] == 0
+    assert (tmp_path / name).read_text("utf-8").startswith("<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize("name", ["precious.txt", "other.json.gz", "page", "html"])
+def test_a_file_that_is_no_page_is_never_replaced_by_one(tmp_path: Path, name: str) -> None:
+    storage.save(make_result(), tmp_path / "run.json")
+    (tmp_path / name).write_text("precious")
+    code, output = run(tmp_path / "run.json", "-o", tmp_path / name)
+    assert code == 2
+    assert "expected one that ends in .html or .htm" in output
+    assert (tmp_path / name).read_text() == "precious"
+
+
 def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
