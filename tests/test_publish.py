@@ -216,3 +216,34 @@ def test_all_stands_for_the_notebooks_here(
     write("a", "1")
     with pytest.raises(BenchError, match="another notebook has this name"):
         notebooks(["all", "a.ipynb"])
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("notebooks/02-two", "notebooks/02-two.ipynb"),
+        ("02-two", "notebooks/02-two.ipynb"),
+        ("02-two.ipynb", "notebooks/02-two.ipynb"),
+        ("here", "here.ipynb"),
+    ],
+)
+def test_a_name_without_its_ending_or_folder_is_answered_with_the_notebook_that_is_there(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, meant: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    for there in ("notebooks/02-two", "here", "notebooks/here"):
+        write(there, "1")
+    with pytest.raises(BenchError) as refused:
+        notebooks([name])
+    expected = f"{Path(name)}: no such notebook; did you mean {Path(meant)}?"
+    assert str(refused.value) == expected
+
+
+def test_nothing_is_guessed_where_no_notebook_is_like_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BenchError) as refused:
+        notebooks(["gone"])
+    assert str(refused.value) == "gone: no such notebook"

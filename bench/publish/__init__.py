@@ -19,6 +19,8 @@ LIMIT_S: Final = 600.0
 FORMATS: Final = ("svg", "retina", "pdf")
 """What figures are drawn in, in the words of the inline backend; retina is a PNG of 200 dpi."""
 ALL: Final = "all"
+FOLDER: Final = Path("notebooks")
+"""Where ``all`` are, and where one is looked for whose path is not whole."""
 
 
 def publish(
@@ -46,15 +48,23 @@ def notebooks(names: Sequence[str]) -> list[Path]:
     """Return the notebooks that names stand for. Raises PublishError where there is none."""
     paths: dict[Path, None] = {}
     for name in names:
-        found = sorted(Path("notebooks").glob("*.ipynb")) if name == ALL else [Path(name)]
+        found = sorted(FOLDER.glob("*.ipynb")) if name == ALL else [Path(name)]
         if not found:
             raise PublishError("notebooks: no *.ipynb is here; name the files of the notebooks")
         paths |= dict.fromkeys(found)
     for path in paths:
         if not path.is_file():
-            raise PublishError(f"{path}: no such notebook")
+            raise PublishError(f"{path}: no such notebook{_meant(path)}")
     stems = [path.stem for path in paths]
     for path in paths:
         if stems.count(path.stem) > 1:
             raise PublishError(f"{path}: another notebook has this name; publish them apart")
     return list(paths)
+
+
+def _meant(path: Path) -> str:
+    """Return a hint to the notebook that a name without its folder or ending may stand for."""
+    named = Path(f"{path}.ipynb")
+    likely = (named, FOLDER / named, FOLDER / path)
+    found = (other for other in likely if other.suffix == ".ipynb" and other.is_file())
+    return next((f"; did you mean {other}?" for other in found), "")
