@@ -18,30 +18,39 @@ from bench.results import CellResult, Result
 
 @dataclass(frozen=True)
 class Compared:
-    """One result against the first: the verdict in sentences, its table and its picture."""
+    """One result against the first: the verdict in sentences, its table and its picture.
+
+    Table and picture are None where no cell could be compared; the sentences then say why.
+    """
 
     sentences: list[str]
-    table: ShownTable
-    chart: Chart
+    table: ShownTable | None = None
+    chart: Chart | None = None
 
 
 @dataclass(frozen=True)
 class Together:
-    """Several results at once: each against the first, then all side by side."""
+    """Several results at once: each against the first, then all side by side.
 
+    ``base`` says what they are held against, where that is not plain from there being two. There is
+    no overview where no two results have a cell in common.
+    """
+
+    base: str
     comparisons: list[Compared]
-    overview: ShownTable
+    overview: ShownTable | None
 
 
 def together(names: Sequence[str], results: Sequence[Result]) -> Together:
     """Return what two results or more say together; names begin with their letters."""
     letters = [letter(place) for place in range(len(results))]
     first, *others = zip(letters, results, strict=True)
-    overview = _overview(names, letters, results)
-    return Together(
-        [_compared(*first, *other) for other in others],
-        shown_table(overview, "together", otherwise="not in this file"),
-    )
+    base = f"All are compared with the first file, {letters[0]}." if len(others) > 1 else ""
+    overview = None
+    if _share_a_cell(results):
+        table = _overview(names, letters, results)
+        overview = shown_table(table, "together", otherwise="not in this file")
+    return Together(base, [_compared(*first, *other) for other in others], overview)
 
 
 def letter(place: int) -> str:
@@ -51,11 +60,21 @@ def letter(place: int) -> str:
 
 
 def _compared(left: str, base: Result, right: str, result: Result) -> Compared:
+    if not _share_a_cell([base, result]):
+        return Compared([f"{right} and {left} have no cell in common, so nothing is compared."])
     found = compare(base, result, labels=(left, right))
+    if not found.rows:
+        return Compared([plain(f"{right} against {left}: {found.counted}.")])
     sentences = [plain(line) for line in verdicts.sentences(found)]
     table = shown_table(verdicts.verdict_table(found), f"compared-{right}")
     drawn = charts.compare(found.rows, title=f"{right} / {left}", threshold=found.threshold)
     return Compared(sentences, table, chart(f"compared-{right}-chart", drawn))
+
+
+def _share_a_cell(results: Sequence[Result]) -> bool:
+    """Tell whether any cell is in two of the results or more."""
+    names = [name for result in results for name in {cell.name for cell in result.cells}]
+    return len(set(names)) < len(names)
 
 
 def _overview(names: Sequence[str], letters: Sequence[str], results: Sequence[Result]) -> Table:

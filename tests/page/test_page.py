@@ -222,10 +222,57 @@ def test_several_files_are_compared_first_and_then_shown_one_by_one() -> None:
     made = page([("old.json", results[0]), ("new.json", results[1])])
     assert [section.name for section in made.sections] == ["A: old.json", "B: new.json"]
     assert made.together is not None
+    assert made.together.base == ""
     (compared,) = made.together.comparisons
     assert "B against A: call.p50 faster" in compared.sentences[0]
+    assert compared.table is not None
+    assert made.together.overview is not None
     overview = {row[0].text: row for row in made.together.overview.rows}
     assert overview["stdio/sdk/noop"][1].why == "not in this file"
+
+
+def together_of(*results: Result) -> str:
+    """Return the section in which the page has several results together."""
+    html = as_html([(f"{place}.json", result) for place, result in enumerate(results)])
+    return html.split('<section aria-labelledby="files">')[1].split("</section>")[0]
+
+
+def test_of_more_than_two_files_the_page_says_that_the_first_is_the_measure() -> None:
+    said = "All are compared with the first file, A."
+    assert said in together_of(make_result(), make_result(), make_result())
+    assert said not in together_of(make_result(), make_result())
+
+
+def test_files_without_a_common_cell_get_a_sentence_and_no_empty_table_or_chart() -> None:
+    names = ("minimal", "sdk", "fastmcp")
+    section = Seen(together_of(*(make_result(make_cell(name)) for name in names)))
+    assert "B and A have no cell in common, so nothing is compared." in section.text
+    assert "C and A have no cell in common, so nothing is compared." in section.text
+    assert not {"table", "figure", "svg", "h3"} & set(section.elements)
+
+
+def test_files_that_share_a_cell_are_compared_beside_one_that_shares_none() -> None:
+    results = [make_result(make_cell(name)) for name in ("minimal", "sdk", "minimal")]
+    section = Seen(together_of(*results))
+    assert "B and A have no cell in common, so nothing is compared." in section.text
+    ids = section.values("id")
+    assert {"compared-C", "compared-C-chart", "together"} < set(ids)
+    assert not [value for value in ids if value.startswith("compared-B")]
+
+
+def test_cells_that_two_later_files_share_stand_side_by_side() -> None:
+    results = [make_result(make_cell(name)) for name in ("minimal", "sdk", "sdk")]
+    section = Seen(together_of(*results))
+    assert section.elements.count("table") == 1
+    assert "together" in section.values("id")
+
+
+def test_a_common_cell_without_a_call_is_named_and_not_drawn() -> None:
+    silent = make_result(make_cell(sessions=[]))
+    section = Seen(together_of(make_result(), silent))
+    assert "B against A: 0 of 1 cell" in section.text
+    assert "no successful calls in B" in section.text
+    assert "svg" not in section.elements
 
 
 def run(*words: str | Path) -> tuple[int, str]:
