@@ -14,7 +14,7 @@ import numpy as np
 from bench import detect
 from bench.phases import Phase
 from bench.plan import BLOCKED
-from bench.render.units import duration
+from bench.render.units import counted, duration
 from bench.results import CellResult, Nanoseconds, Result, Session
 from bench.spec import LISTENING, ONE_PROCESS
 
@@ -97,8 +97,8 @@ def _warm_up(cell: CellResult, warmups: int) -> Finding | None:
     needed = warmups + found.calls
     remedy = f"use --warmups {needed}" if found.settled else f"use more than --warmups {needed}"
     sentence = (
-        f"the first calls of a session take {_longer(found.factor)} its later ones, so {warmups} "
-        f"warm-ups were too few: {remedy}"
+        f"the first calls of a session take {_longer(found.factor)} its later ones, so "
+        f"{counted(warmups, 'warm-up')} {'was' if warmups == 1 else 'were'} too few: {remedy}"
     )
     facts = {"warmups_needed": needed, "warmups": warmups, "factor": found.factor}
     return Finding("warm_up", cell.name, sentence, facts)

@@ -288,6 +288,7 @@ def doctor() -> None:
 def recover(journal: Path, output: Path, force: bool) -> None:
     """Turn the JOURNAL of a run that was killed into a result file."""
     from bench.journal import unread_bytes
+    from bench.render.units import counted
     from bench.storage import load, save
 
     if output.exists() and not force:
@@ -299,7 +300,7 @@ def recover(journal: Path, output: Path, force: bool) -> None:
             f"mcp-latency: {journal}: its last {lost} bytes are damaged and were left out", err=True
         )
     sessions = sum(len(cell.sessions) for cell in result.cells)
-    click.echo(f"{output}: {sessions} sessions recovered")
+    click.echo(f"{output}: {counted(sessions, 'session')} recovered")
 
 
 def _refuse_without_calls(file: Path, result: Result) -> None:

@@ -18,6 +18,7 @@ from bench.errors import BenchError
 from bench.matching import Matched, Pair, conditions, match, match_within, values_of
 from bench.plan import BLOCKED
 from bench.remembered import once_each
+from bench.render.units import counted
 from bench.results import CellResult, Result
 from bench.stats import Contrast, Estimate
 from bench.subjects import BOUNDARY, CALL, HANDLER, Measured, measured
@@ -118,7 +119,7 @@ class Comparison:
         for cell, reason in left_out.items():
             by_reason.setdefault(reason, []).append(cell)
         said = "".join(f"; {_listed(cells)}: {why}" for why, cells in by_reason.items())
-        return f"{len(judged)} of {len(judged) + len(left_out)} cells compared{said}"
+        return f"{len(judged)} of {counted(len(judged) + len(left_out), 'cell')} compared{said}"
 
     def row(self, pair: Pair, subject: str, figure: str) -> Row | None:
         """Return one figure of a pair; None where neither side has the subject."""

@@ -18,7 +18,7 @@ from bench.atomic import write_in_one_step
 from bench.comparison import compare_two_targets
 from bench.errors import ResultFileError
 from bench.plan import INTERLEAVED
-from bench.render.units import share
+from bench.render.units import counted, share
 from bench.results import Result
 
 FILE: Final = "noise-floor.json"
@@ -106,8 +106,9 @@ def _sentence(floor: NoiseFloor) -> str:
         f"{name} {share(found.share + found.half_width)}" for name, found in floor.figures.items()
     )
     return (
-        f"noise floor of this machine (the same target twice, {floor.cell}, {floor.sessions} "
-        f"sessions, {floor.created[:10]}): {within}; what differs by less may be nothing"
+        f"noise floor of this machine (the same target twice, {floor.cell}, "
+        f"{counted(floor.sessions, 'session')}, {floor.created[:10]}): {within}; "
+        "what differs by less may be nothing"
     )
 
 

@@ -24,7 +24,7 @@ from bench.prepare import certificates, with_tickets, without_missing
 from bench.redact import redact_words
 from bench.render import report, tables
 from bench.render.course import goal_in_words
-from bench.render.units import share
+from bench.render.units import counted, share
 from bench.results import Result
 from bench.run_flags import cpus_of, goal_of, suite_of
 from bench.runner import Interrupted
@@ -95,8 +95,9 @@ def _command_line(suite: Suite) -> str:
 
 
 def _print_plan(suite: Suite, seed: int, goal: Goal | None) -> None:
-    sessions = f"{suite.sessions} sessions" if goal is None else goal_in_words(goal)
-    click.echo(f"suite {suite.name}, seed {seed}: {len(suite.cells)} cells × {sessions}")
+    sessions = counted(suite.sessions, "session") if goal is None else goal_in_words(goal)
+    cells = counted(len(suite.cells), "cell")
+    click.echo(f"suite {suite.name}, seed {seed}: {cells} × {sessions}")
     for slot in plan_of(suite, seed):
         click.echo(f"{slot.position + 1:4d}  round {slot.round:3d}  {suite.cells[slot.cell].name}")
     if goal is not None:

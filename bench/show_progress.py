@@ -18,7 +18,7 @@ import click
 from bench.adaptive import Width
 from bench.journal import SessionEntry
 from bench.plan import Slot
-from bench.render.units import duration, share
+from bench.render.units import counted, duration, share
 from bench.suite import Suite
 
 if TYPE_CHECKING:
@@ -139,8 +139,9 @@ class _Shown:
     def _html(self) -> str:
         slots = self._spent.slots
         place = f'value="{self._done}" max="{slots}"' if slots is not None else ""
-        count = f"{self._done}/{slots}" if slots is not None else f"{self._done}"
-        return f"<progress {place}></progress> {count} sessions {escape(self._text)}"
+        done = "" if slots is None else f"{self._done}/"
+        count = f"{done}{counted(self._done if slots is None else slots, 'session')}"
+        return f"<progress {place}></progress> {count} {escape(self._text)}"
 
 
 class _Spent:

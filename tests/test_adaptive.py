@@ -161,7 +161,7 @@ def test_a_run_that_got_there_says_so_in_one_line() -> None:
     goal = {"precision": 0.05, "precision_of": "call.p50", "budget_s": None}
     (line,) = made(steady(), ended="precise", **goal)
     assert line == (
-        "precision ±5%: call.p50 is within ±5% in 1 of 1 cells after 3 sessions of each cell"
+        "precision ±5%: call.p50 is within ±5% in 1 of 1 cell after 3 sessions of each cell"
     )
 
 

@@ -182,7 +182,7 @@ def test_a_dry_run_prints_the_order_and_starts_nothing(cli: Cli) -> None:
     done = cli.run(*words)
     assert done.returncode == 0
     header, *slots = done.stdout.splitlines()
-    assert header == "suite faulty_server, seed 1: 1 cells × 2 sessions"
+    assert header == "suite faulty_server, seed 1: 1 cell × 2 sessions"
     assert [line.split() for line in slots] == [
         [number, "round", number, "stdio/faulty_server/probe"] for number in ("1", "2")
     ]
@@ -243,5 +243,5 @@ def test_a_torn_journal_gives_back_what_is_whole(
     journal = cli.folder / "out.json.journal"
     journal.write_bytes(journal.read_bytes()[:-torn_bytes])
     result = invoke("recover out.json.journal -o saved.json")
-    assert (result.exit_code, result.stdout) == (0, "saved.json: 1 sessions recovered\n")
+    assert (result.exit_code, result.stdout) == (0, "saved.json: 1 session recovered\n")
     assert invoke("recover out.json.journal -o saved.json").exit_code == 2

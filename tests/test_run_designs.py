@@ -91,7 +91,7 @@ def test_a_precision_adds_rounds_and_the_result_says_how_it_ended(cli: Cli) -> N
     assert run["sessions"] == len(run["order"]) == len(result.cells[0].sessions) >= 3
     assert (run["precision"], run["precision_of"]) == (0.99, "call.p50")
     assert (run["budget_s"], run["least_sessions"], run["ended"]) == (3600.0, 3, "precise")
-    assert "precision ±99%, budget 1h: call.p50 is within ±99% in 1 of 1 cells after " in out
+    assert "precision ±99%, budget 1h: call.p50 is within ±99% in 1 of 1 cell after " in out
     assert "[1] stdio/" in out
     assert "widest interval unknown (stdio/" in out
     assert "widest interval ±" in out
@@ -108,7 +108,7 @@ def test_a_budget_alone_runs_whole_rounds(cli: Cli) -> None:
     result, out = measured(cli, "--ab", MINIMAL, MINIMAL, "--budget", "0.001s")
     assert result.run["order"] == [slot.cell for slot in make_plan(2, 1, 1)]
     assert result.run["precision"] is None
-    assert "budget 0.001s: 1 sessions of each cell; another round would probably not" in out
+    assert "budget 0.001s: 1 session of each cell; another round would probably not" in out
     shown = json.loads(cli.run("show", "out.json", "--format", "json").stdout)
     assert shown["run"]["budget_s"] == 0.001
 

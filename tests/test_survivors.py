@@ -112,7 +112,7 @@ def test_the_end_of_the_runner_ends_the_server_and_leaves_a_journal(cli: Cli, al
     cli.finish(process)
     assert alive.all_gone(2)
     done = cli.run("recover", "out.json.journal", "-o", "saved.json")
-    assert (done.returncode, done.stdout) == (0, "saved.json: 1 sessions recovered\n")
+    assert (done.returncode, done.stdout) == (0, "saved.json: 1 session recovered\n")
     assert finished_sessions(cli.folder / "saved.json") == 1
 
 

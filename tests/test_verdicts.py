@@ -242,7 +242,7 @@ def test_no_number_stands_beside_a_difference_that_is_not_shown() -> None:
     (line, counted) = sentences(within(sessions(seed=1), sessions(seed=2)))
     assert "no difference shown" in line
     assert "times" not in line
-    assert counted == "1 of 1 cells compared"
+    assert counted == "1 of 1 cell compared"
 
 
 def test_rankings_go_by_the_median_of_skewed_times_not_by_their_mean() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 
 from bench.exports.contents import Contents
+from bench.render.units import counted
 
 UNIT = "ns"
 
@@ -20,7 +21,8 @@ def export(contents: Contents) -> str:
             "unit": UNIT,
             "value": estimate.value,
             "range": _range(estimate.low, estimate.high),
-            "extra": f"{estimate.n_sessions} sessions, {estimate.n_samples} samples"
+            "extra": f"{counted(estimate.n_sessions, 'session')}, "
+            + counted(estimate.n_samples, "sample")
             + (", by difference" if figure.estimated else ""),
         }
         for name, figure in contents.figures()

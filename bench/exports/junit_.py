@@ -16,6 +16,7 @@ from bench.comparison import Verdict
 from bench.exports.contents import Contents
 from bench.gates import Outcome, State
 from bench.render.gate_lines import describe
+from bench.render.units import counted
 from bench.render.verdicts import row_sentence
 from bench.results import CellResult
 
@@ -72,7 +73,8 @@ def _of_cell(cell: CellResult) -> TestCase:
         causes.insert(0, "no call succeeded")
     if causes:
         return _case(cell.name, "sessions", Error(_xml("; ".join(causes))))
-    return _case(cell.name, "sessions", f"{len(cell.sessions)} sessions, {cell.n_calls} calls")
+    amount = f"{counted(len(cell.sessions), 'session')}, {counted(cell.n_calls, 'call')}"
+    return _case(cell.name, "sessions", amount)
 
 
 def _case(cell: str, name: str, said: str | FinalResult) -> TestCase:

@@ -12,6 +12,7 @@ from bench.gates import Outcome, State
 from bench.render import report, verdicts
 from bench.render.formats import markdown, markdown_row
 from bench.render.gate_lines import describe
+from bench.render.units import counted
 from bench.results import Result
 
 LIMIT_BYTES = 1_000_000
@@ -72,8 +73,9 @@ def _of_result(result: Result) -> str:
     n_calls = sum(cell.n_calls for cell in result.cells)
     if not n_calls:
         return "no call succeeded, so there are no statistics"
-    said = f"{n_calls} calls in {len(result.cells)} cells"
-    return said + (f", {len(result.failures)} sessions failed" if result.failures else "")
+    said = f"{counted(n_calls, 'call')} in {counted(len(result.cells), 'cell')}"
+    failed = f", {counted(len(result.failures), 'session')} failed"
+    return said + (failed if result.failures else "")
 
 
 def _gates(outcomes: Sequence[Outcome]) -> Iterator[str]:

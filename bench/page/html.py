@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from bench import __version__
 from bench.page.context import page
+from bench.render.units import counted
 from bench.results import Result
 
 
@@ -25,6 +26,7 @@ def as_html(files: Sequence[tuple[str, Result]]) -> str:
         lstrip_blocks=True,
     )
     environment.filters["breakable"] = _breakable
+    environment.filters["counted"] = counted
     script = _part("page.js")
     return environment.get_template("page.html.j2").render(
         page=page(files),

@@ -14,6 +14,7 @@ from bench.comparison import compare_two_targets, median_ratio
 from bench.phases import Phase
 from bench.render import verdicts
 from bench.render.formats import duration_parts, ratio_text
+from bench.render.units import counted
 from bench.results import CellResult, Result
 from bench.stats import Estimate
 
@@ -80,10 +81,10 @@ def _failed(result: Result) -> Statement:
     sentences = []
     if result.failures:
         cells = len({name for name, _ in result.failures})
-        failed = _count(len(result.failures), "session")
-        sentences.append(f"{failed} failed, in {_count(cells, 'cell')}.")
+        failed = counted(len(result.failures), "session", ",")
+        sentences.append(f"{failed} failed, in {counted(cells, 'cell', ',')}.")
     if wrong:
-        sentences.append(f"Not ended ok, and in no statistics: {_count(wrong, 'call')}.")
+        sentences.append(f"Not ended ok, and in no statistics: {counted(wrong, 'call', ',')}.")
     if len(silent) == len(result.cells):
         sentences.append("No call succeeded, so there are no statistics.")
     elif silent:
@@ -106,7 +107,8 @@ def _calls(result: Result) -> Statement:
     told = [(c, e) for c in _ends(found) if (e := stats.quantile(c.totals(), 0.5))]
     if len(told) == 1:
         cell, median = told[0]
-        sentences = [f"{cell.reach}: {figure(median)}, the median of {cell.n_calls:,} calls."]
+        calls = counted(cell.n_calls, "call", ",")
+        sentences = [f"{cell.reach}: {figure(median)}, the median of {calls}."]
     elif told:
         (low, low_median), (high, high_median) = told
         sentences = [
@@ -189,7 +191,3 @@ def _share(part: Estimate, total: Estimate) -> str:
 def _unbroken(text: str) -> str:
     """Return a figure that keeps its unit; a line may still end inside its interval."""
     return text.replace(" ", "\u00a0").replace("–\u00a0", "– ")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

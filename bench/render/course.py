@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from bench.adaptive import Ending, Goal, Width, parse_figure, too_wide, widths
 from bench.plan import BLOCKED
-from bench.render.units import duration, share
+from bench.render.units import counted, duration, share
 from bench.results import Result
 
 _UNSAID = "the run was cut short"
+_NOUNS: Final = {"sessions": "session", "calls": "call", "warmups": "warm-up"}
 _WHY: dict[str, str] = {
     Ending.BUDGET: "another round would probably not have ended within the budget",
     Ending.LIMIT: "that is the upper limit without a budget",
@@ -30,10 +33,13 @@ def course(result: Result) -> list[str]:
         return [*lines, f"budget {_budget(goal)}: {_amount(result)}{_why(result)}"]
     known = widths(result.cells, goal)
     wide = too_wide(known, goal.precision)
-    reached = f"{goal.of} is within ±{share(goal.precision)} in {len(known) - len(wide)} of "
+    reached = (
+        f"{goal.of} is within ±{share(goal.precision)} in {len(known) - len(wide)} of "
+        f"{counted(len(result.cells), 'cell')}"
+    )
     budget = "" if goal.budget_s is None else f", budget {_budget(goal)}"
     lines.append(
-        f"precision ±{share(goal.precision)}{budget}: {reached}{len(result.cells)} cells after "
+        f"precision ±{share(goal.precision)}{budget}: {reached} after "
         f"{_amount(result)}{_why(result)}"
     )
     return [*lines, *imprecise(result)]
@@ -60,7 +66,7 @@ def imprecise(result: Result) -> list[str]:
 
 
 def goal_of(result: Result) -> Goal | None:
-    """Return what a run went on for; None where its sessions were planned."""
+    """Return what a run went on for; None where its sessions were amount_of."""
     if "precision_of" not in result.run:
         return None
     subject, figure = parse_figure(str(result.run["precision_of"]), "precision_of")
@@ -78,6 +84,12 @@ def goal_in_words(goal: Goal) -> str:
     return f"at least {goal.least_sessions} sessions, {', '.join(until)}"
 
 
+def amount_of(result: Result, key: str) -> str:
+    """Return the sessions, calls or warm-ups of a run, counted; ? where it does not say."""
+    amount, noun = result.run.get(key), _NOUNS[key]
+    return counted(amount, noun) if isinstance(amount, int) else f"? {noun}s"
+
+
 def _known(width: Width) -> str:
     if width.estimate is None:
         return "cannot be told from so few samples"
@@ -91,7 +103,7 @@ def _why(result: Result) -> str:
 
 
 def _amount(result: Result) -> str:
-    return f"{result.run.get('sessions')} sessions of each cell"
+    return f"{amount_of(result, 'sessions')} of each cell"
 
 
 def _budget(goal: Goal) -> str:

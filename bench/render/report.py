@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from bench import checks
 from bench.checks import Finding
 from bench.render import formats
-from bench.render.course import course
+from bench.render.course import amount_of, course
 from bench.render.tables import Table
-from bench.render.units import duration
+from bench.render.units import counted, duration
 from bench.results import Result
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def findings(result: Result) -> list[str]:
                 counts[notice] = counts.get(notice, 0) + 1
         total = len(cell.sessions)
         lines += [
-            f"note: {cell.name}: {text} (in {count} of {total} sessions)"
+            f"note: {cell.name}: {text} (in {count} of {counted(total, 'session')})"
             for text, count in counts.items()
         ]
     return [*lines, *_check_lines(result), *course(result)]
@@ -113,9 +113,10 @@ def provenance(result: Result) -> list[str]:
         f"{env.get('cpu_count', '?')}, {env.get('platform', '?')}",
         f"mcp-latency {env.get('harness_version', '?')}, Python {env.get('python_version', '?')}, "
         f"mcp {env.get('mcp_version', '?')}",
-        f"{run.get('created', '?')}, suite {run.get('suite', '?')}, {run.get('sessions')} sessions "
-        f"× {run.get('calls')} calls ({run.get('warmups')} warm-ups) per cell{pause}, {finished} "
-        f"sessions finished, seed {run.get('seed')}",
+        f"{run.get('created', '?')}, suite {run.get('suite', '?')}, "
+        f"{amount_of(result, 'sessions')} × {amount_of(result, 'calls')} "
+        f"({amount_of(result, 'warmups')}) per cell{pause}, "
+        f"{counted(finished, 'session')} finished, seed {run.get('seed')}",
         f"harness: {', '.join(costs)}",
     ]
 

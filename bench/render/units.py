@@ -1,4 +1,4 @@
-"""Nanoseconds for people: one unit per group of values, three significant digits."""
+"""Numbers for people: nanoseconds in one unit with three significant digits, shares, counts."""
 
 from __future__ import annotations
 
@@ -34,3 +34,8 @@ def share(value: float) -> str:
     """Return a share as a percentage, with two significant digits below 10%."""
     percent = 100 * value
     return f"{percent:.0f}%" if percent >= 10 or percent == round(percent) else f"{percent:.2g}%"
+
+
+def counted(amount: int, noun: str, form: str = "") -> str:
+    """Return how many there are of something; ``form`` writes the number, like "," for groups."""
+    return f"{amount:{form}} {noun}" if amount == 1 else f"{amount:{form}} {noun}s"

@@ -270,7 +270,7 @@ def test_cells_that_two_later_files_share_stand_side_by_side() -> None:
 def test_a_common_cell_without_a_call_is_named_and_not_drawn() -> None:
     silent = make_result(make_cell(sessions=[]))
     section = Seen(together_of(make_result(), silent))
-    assert "B against A: 0 of 1 cell" in section.text
+    assert "B against A: 0 of 1 cell compared; " in section.text
     assert "no successful calls in B" in section.text
     assert "svg" not in section.elements
 
