@@ -67,8 +67,7 @@ def _compared(left: str, base: Result, right: str, result: Result) -> Compared:
         return Compared([plain(f"{right} against {left}: {found.counted}.")])
     sentences = [plain(line) for line in verdicts.sentences(found)]
     table = shown_table(verdicts.verdict_table(found), f"compared-{right}")
-    drawn = charts.compare(found.rows, title=f"{right} / {left}", threshold=found.threshold)
-    return Compared(sentences, table, chart(f"compared-{right}-chart", drawn))
+    return Compared(sentences, table, chart(f"compared-{right}-chart", charts.compare(found)))
 
 
 def _share_a_cell(results: Sequence[Result]) -> bool:

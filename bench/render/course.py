@@ -66,7 +66,7 @@ def imprecise(result: Result) -> list[str]:
 
 
 def goal_of(result: Result) -> Goal | None:
-    """Return what a run went on for; None where its sessions were amount_of."""
+    """Return what a run went on for; None where its sessions were planned."""
     if "precision_of" not in result.run:
         return None
     subject, figure = parse_figure(str(result.run["precision_of"]), "precision_of")
