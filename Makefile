@@ -15,6 +15,8 @@ OTHER_TRANSPORTS := http http-sse sse rest
 # What notebooks/05-is-it-real.ipynb shows; QUICK=--quick for fewer sessions.
 EVIDENCE := ground_truth pipe_floor coverage false_alarms power drift
 QUICK :=
+# The figures of notebooks that the README shows.
+FIGURES := 01-the-bill-1 01-the-bill-2 02-transports-1 02-transports-4 05-is-it-real-3
 MEASURE := PATH="$(CURDIR)/$(BIN):$$PATH" mcp-latency run --seed 1 -q --force
 
 .PHONY: bench test check format prove proofs conformance record pages pictures node browser tools clean
@@ -78,10 +80,12 @@ record: $(STAMP) node
 	$(MAKE) proofs
 	$(MAKE) pages
 
-# The pages and notebooks that show recorded results.
+# The pages and notebooks that show recorded results, and the figures of these that the README shows.
 pages: $(STAMP)
 	$(BIN)/python -m tests.readme_tables
 	$(BIN)/python -m tests.keep_notebooks
+	$(BIN)/mcp-latency publish all -o build/published
+	cp $(FIGURES:%=build/published/%.svg) results/figures/
 
 # The small pictures that charts are compared with in the tests; look at them before committing.
 pictures: $(STAMP)

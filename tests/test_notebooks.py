@@ -6,7 +6,6 @@ import math
 import re
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 import nbformat
 import pytest
@@ -15,19 +14,11 @@ from nbformat import NotebookNode
 from bench.charts.show import WORDS
 from bench.publish import LIMIT_S
 from bench.publish.execution import execute, stable
-from tests.keep_notebooks import NOTEBOOKS
+from tests.keep_notebooks import NOTEBOOKS, outputs, pictures
 
 EVERY = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 QUESTIONS = {"234 ms", "31 ms", "95 %", "5 %", "2 ms"}
 """What prose may name: the figures that are asked about, and what the proofs set by hand."""
-
-
-def outputs(notebook: NotebookNode) -> list[Any]:
-    return [output for cell in notebook.cells for output in cell.get("outputs", [])]
-
-
-def pictures(notebook: NotebookNode) -> list[Any]:
-    return [output for output in outputs(notebook) if "image/png" in output.get("data", {})]
 
 
 def said(notebook: NotebookNode) -> list[dict[str, str]]:
