@@ -110,13 +110,14 @@ def _html(notebook: NotebookNode, name: str) -> str:
         config=config,
         extra_template_basedirs=[str(_TEMPLATES)],
         template_name="article",
-        anchor_link_text="",
+        exclude_anchor_links=True,
         exclude_input_prompt=True,
         exclude_output_prompt=True,
     )
     resources = {
         "title": _title(notebook, name),
-        "colours_of_code": HtmlFormatter().get_style_defs(".highlight"),
+        "colours_of_code": HtmlFormatter(style="xcode").get_style_defs(".highlight"),
+        "colours_of_code_on_dark": HtmlFormatter(style="github-dark").get_style_defs(".highlight"),
     }
     page, _ = exporter.from_notebook_node(notebook, resources=resources)
     return page

@@ -43,7 +43,8 @@ def table(records: Sequence[Mapping[str, Any]], title: str = "", notes: Sequence
         else ""
     )
     return (
-        f'<div style="overflow-x:auto"><table>{caption}<thead><tr>{head}</tr></thead>'
+        # Whoever uses no pointer scrolls what has the focus.
+        f'<div style="overflow-x:auto" tabindex="0"><table>{caption}<thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>{_small([*lines, *notes])}"
     )
 

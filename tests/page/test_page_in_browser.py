@@ -1,4 +1,4 @@
-"""The page in headless Chromium: no error, no request, sorting, no overflow, axe-core, print."""
+"""Pages in headless Chromium: no error, no request, sorting, no overflow, axe-core, print."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 from bench.page import as_html
+from bench.publish.files import write
+from tests.keep_notebooks import ROOT
 from tests.make_results import make_cell, make_result, make_session
 from tests.page.hostile import MARKUP, hostile_result
 
@@ -23,6 +26,7 @@ pytestmark = pytest.mark.skipif(
     not (shutil.which("chromium") and shutil.which("chromedriver")),
     reason="needs chromium and chromedriver; make browser installs them",
 )
+EVERY = pytest.mark.parametrize("name", ["hostile", "two", "article"])
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -75,7 +79,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """One page of a hostile result, one that compares it with another."""
+    """One page of a hostile result, one that compares it with another, one of a notebook."""
     folder = tmp_path_factory.mktemp("pages")
     cells = [make_cell(f"server-{n}", "noop", [make_session(1, scale=n)]) for n in (3, 1, 2)]
     plain = ("plain.json", make_result(*cells, make_cell(marks=False)))
@@ -84,10 +88,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     files = {name: folder / f"{name}.html" for name in made}
     for name, file in files.items():
         file.write_text(as_html(made[name]), "utf-8")
+    notebook = ROOT / "notebooks" / "03-eras.ipynb"
+    files["article"], _ = write(nbformat.read(notebook, as_version=4), notebook, folder)
     return files
 
 
-@pytest.mark.parametrize("name", ["hostile", "two"])
+@EVERY
 def test_it_opens_from_disk_without_an_error_or_a_request(
     browser: Browser, pages: dict[str, Path], name: str
 ) -> None:
@@ -155,7 +161,7 @@ def test_what_is_missing_stays_at_the_end(browser: Browser, pages: dict[str, Pat
         assert figures == sorted(figures, reverse=order == "descending")
 
 
-@pytest.mark.parametrize("name", ["hostile", "two"])
+@EVERY
 @pytest.mark.parametrize("width_px", [320, PHONE_PX, DESK_PX])
 def test_nothing_is_wider_than_the_screen(
     browser: Browser, pages: dict[str, Path], name: str, width_px: int
@@ -178,10 +184,11 @@ def test_on_paper_no_table_and_no_chart_is_cut_off(
 @pytest.mark.skipif(not AXE.exists(), reason="needs axe-core; make browser installs it from npm")
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width_px", [PHONE_PX, DESK_PX])
+@pytest.mark.parametrize("name", ["two", "article"])
 def test_axe_finds_no_serious_fault(
-    browser: Browser, pages: dict[str, Path], width_px: int, dark: bool
+    browser: Browser, pages: dict[str, Path], name: str, width_px: int, dark: bool
 ) -> None:
-    browser.open(pages["two"], width_px, dark=dark)
+    browser.open(pages[name], width_px, dark=dark)
     browser.driver.execute_script(AXE.read_text("utf-8"))
     found = browser.driver.execute_async_script(
         "const done = arguments[0];"
