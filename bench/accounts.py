@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from bench.stats import Estimate
 
 BELOW_MCP = ("inproc", "pipe")
 """Transports that carry no message of a protocol: the floor under all others."""
+_START = (Phase.SPAWN, Phase.BOOT)
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,26 @@ def setup(cell: CellResult) -> Breakdown | None:
         phase: stats.mean([_one(session.setup[phase]) for session in kept]) for phase in phases
     }
     return Breakdown(parts, stats.mean([_one(session.setup_ns) for session in kept]))
+
+
+def without_start(cell: CellResult) -> CellResult:
+    """Return a cell whose setup begins when its server has booted.
+
+    A library over stdio starts the server out of sight: its setup is left out whole.
+    """
+    hidden = cell.transport == "stdio" and cell.client != "raw"
+    sessions = [
+        replace(
+            session,
+            setup={
+                phase: ns
+                for phase, ns in session.setup.items()
+                if phase not in _START and not hidden
+            },
+        )
+        for session in cell.sessions
+    ]
+    return replace(cell, sessions=sessions)
 
 
 @once_each

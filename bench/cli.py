@@ -161,7 +161,6 @@ def plot(file: Path, folder: Path | None, format_: str, log: bool, dark: bool) -
         file.name.removesuffix(".gz").removesuffix(".json") + "-charts"
     )
     try:
-        target.mkdir(parents=True, exist_ok=True)
         with charts.style(dark=dark):
             drawn = charts.save_all(result, target, format_=format_, log=log)
     except OSError as error:

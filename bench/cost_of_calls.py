@@ -9,11 +9,8 @@ import numpy as np
 
 from bench import accounts, stats
 from bench.accounts import Breakdown
-from bench.phases import Phase
 from bench.results import CellResult, Result
 from bench.spec import LISTENING
-
-_START = (Phase.SPAWN, Phase.BOOT)
 
 
 @dataclass(frozen=True)
@@ -59,31 +56,25 @@ def cost_lines(result: Result, handler: str, server: str | None = None) -> list[
         wanted = cell.handler == handler and server in (None, cell.server) and session_by_wire(cell)
         if not wanted or phases is None or bill is None or cell.reach in lines:
             continue
-        lines[cell.reach] = _cost_line(cell, cell.reach, bill, phases)
-        if cell.transport in LISTENING and any(phase in bill.parts for phase in _START):
+        call_ns = phases.total.value
+        lines[cell.reach] = _cost_line(cell, cell.reach, bill, call_ns)
+        if cell.transport not in LISTENING:
+            continue
+        running = accounts.without_start(cell)
+        after_boot = accounts.setup(running)
+        if after_boot is not None and len(after_boot.parts) < len(bill.parts):
             label = f"{cell.reach} (running)"
-            lines[label] = _cost_line(cell, label, bill, phases, without=_START)
+            lines[label] = _cost_line(running, label, after_boot, call_ns)
     return list(lines.values())
 
 
-def _cost_line(
-    cell: CellResult,
-    label: str,
-    bill: Breakdown,
-    phases: Breakdown,
-    without: tuple[Phase, ...] = (),
-) -> CostLine:
-    left_out_ns = sum(bill.parts[phase].value for phase in without if phase in bill.parts)
+def _cost_line(cell: CellResult, label: str, bill: Breakdown, call_ns: float) -> CostLine:
     sessions = [
-        (
-            float(session.setup_ns - sum(session.setup.get(phase, 0) for phase in without)),
-            float(np.mean(session.total_ns[rows])),
-        )
+        (float(session.setup_ns), float(np.mean(session.total_ns[rows])))
         for session, rows in cell.with_all_phases()
         if session.setup.keys() == bill.parts.keys()
     ]
-    setup_ns = bill.total.value - left_out_ns
-    return CostLine(label, setup_ns, phases.total.value, tuple(sessions))
+    return CostLine(label, bill.total.value, call_ns, tuple(sessions))
 
 
 def session_by_wire(cell: CellResult) -> bool:

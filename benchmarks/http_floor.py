@@ -177,7 +177,8 @@ def measure(count: int, calls: int) -> dict[str, list[float]]:
             found[name].append(p50s[name])
             if name != "raw":
                 found[f"raw / {name}"].append(p50s["raw"] / p50s[name])
-                found[f"wrk / {name}"].append(p50s["wrk"] / p50s[name])
+                if name != "wrk":
+                    found[f"wrk / {name}"].append(p50s["wrk"] / p50s[name])
     return found
 
 

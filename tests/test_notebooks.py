@@ -73,9 +73,10 @@ def test_a_notebook_is_kept_as_a_run_from_top_to_bottom_shows_it(path: Path) -> 
     kept = nbformat.read(path, as_version=4)
     executed = execute(path, limit_s=LIMIT_S)
     assert [o.text for o in outputs(executed) if o.get("name") == "stderr"] == []
-    assert len(said(executed)) == len(said(kept))
-    for shown, expected in zip(said(executed), said(kept), strict=True):
-        assert differences(shown, expected) == []
+    shown, expected = said(executed), said(kept)
+    assert len(shown) == len(expected)
+    for one, other in zip(shown, expected, strict=True):
+        assert differences(one, other) == []
     assert len(pictures(executed)) == len(pictures(kept)) >= 3
 
 

@@ -51,6 +51,7 @@ def amortisation(
             )
         _draw(ax, lines)
         crossings = cost_of_calls.crossings(lines)
+        change = _in_words(lines, crossings)
         for n, _, following in crossings:
             if 1 <= n <= MOST_CALLS:
                 ax.plot([n], [following.cost_ns(n)], "o", color=palette().ink, markersize=4)
@@ -68,11 +69,11 @@ def amortisation(
             bbox_to_anchor=(0.0, -0.12),
             ncols=parts.legend_columns([line.label for line in lines]),
             borderaxespad=0,
-            title=_in_words(lines, crossings),
+            title=change,
             alignment="left",
         )
-        change = _in_words(lines, crossings).replace("\n", ", ")
-        alt.describe(ax, title, f"Lines of time over the number of calls; {change}", _words(lines))
+        how = "Lines of time over the number of calls; " + change.replace("\n", ", ")
+        alt.describe(ax, title, how, _words(lines))
     return ax
 
 

@@ -10,11 +10,10 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from bench.charts import alt, parts
 from bench.charts.style import palette, style
+from bench.comparison import THRESHOLD, Comparison
 from bench.stats import LEVEL, Estimate
 
 TITLE = "Ratios, right side / left side"
-THRESHOLD = 0.02
-"""Ratios within 1 ± this are no difference that matters."""
 _LOOK = {
     "faster": ("v", "#00795a", "#2fae89"),
     "slower": ("^", "#d55e00", "#f07f35"),
@@ -40,28 +39,8 @@ class Row(Protocol):
         """The outcome; its ``str()`` is the word."""
 
 
-class Found(Protocol):
-    """Two sides and their rows; what ``bench.compare`` returns is one."""
-
-    @property
-    def left(self) -> str:
-        """The side that is 1."""
-
-    @property
-    def right(self) -> str:
-        """The other side."""
-
-    @property
-    def threshold(self) -> float:
-        """The least difference that counts, as a share."""
-
-    @property
-    def rows(self) -> Sequence[Row]:
-        """What is drawn."""
-
-
 def compare(
-    found: Found | Sequence[Row],
+    found: Comparison | Sequence[Row],
     ax: Axes | None = None,
     *,
     threshold: float | None = None,
@@ -74,10 +53,10 @@ def compare(
     the end of each row say it; a row without a ratio has its words alone.
     """
     rows: Sequence[Row]
-    if isinstance(found, Sequence):
-        rows, named, least = found, TITLE, THRESHOLD
-    else:
+    if isinstance(found, Comparison):
         rows, named, least = found.rows, f"{found.right} / {found.left}", found.threshold
+    else:
+        rows, named, least = found, TITLE, THRESHOLD
     title = named if title is None else title
     threshold = least if threshold is None else threshold
     with style():

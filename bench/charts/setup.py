@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from matplotlib.axes import Axes
 
 from bench import accounts
@@ -11,10 +9,9 @@ from bench.charts import alt, parts
 from bench.charts.asked import of_a_result
 from bench.charts.style import style
 from bench.phases import Phase
-from bench.results import CellResult, Result
+from bench.results import Result
 
 TITLE = "Setup, once per session (mean phases)"
-_START = (Phase.SPAWN, Phase.BOOT)
 
 
 @of_a_result
@@ -31,7 +28,7 @@ def waterfall(
     title = f"{TITLE}, server running" if after_boot else TITLE
     all_groups = accounts.setup_groups(result)
     if after_boot:
-        all_groups = [without_start(group) for group in all_groups]
+        all_groups = [accounts.without_start(group) for group in all_groups]
     found = [(group, accounts.setup(group)) for group in all_groups]
     shown = [(group, bill) for group, bill in found if bill is not None and bill.parts]
     groups, bills = [group for group, _ in shown], [bill for _, bill in shown]
@@ -57,23 +54,3 @@ def waterfall(
         ]
         alt.describe(ax, title, "Bars of contiguous phases, one row per server", words)
     return ax
-
-
-def without_start(cell: CellResult) -> CellResult:
-    """Return a cell whose setup begins when its server has booted.
-
-    A library over stdio starts the server out of sight: its setup is left out whole.
-    """
-    hidden = cell.transport == "stdio" and cell.client != "raw"
-    sessions = [
-        replace(
-            session,
-            setup={
-                phase: ns
-                for phase, ns in session.setup.items()
-                if phase not in _START and not hidden
-            },
-        )
-        for session in cell.sessions
-    ]
-    return replace(cell, sessions=sessions)

@@ -8,7 +8,6 @@ from matplotlib.axes import Axes
 from bench import accounts
 from bench.charts import alt, parts
 from bench.charts.asked import of_a_result, one_of
-from bench.charts.setup import without_start
 from bench.charts.style import WIDTH_IN, style
 from bench.phases import Phase
 from bench.render import units
@@ -50,7 +49,7 @@ def _draw(left: Axes, right: Axes, cells: list[CellResult], title: str) -> None:
     setup_phases: set[Phase] = set()
     call_phases: set[Phase] = set()
     for row, cell in enumerate(cells):
-        bill, phases = accounts.setup(without_start(cell)), accounts.call_phases(cell)
+        bill, phases = accounts.setup(accounts.without_start(cell)), accounts.call_phases(cell)
         assert bill is not None
         assert phases is not None
         parts.stack(left, row, bill.parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from bench.adaptive import Ending, Goal, Width, parse_figure, too_wide, widths
@@ -42,7 +43,7 @@ def course(result: Result) -> list[str]:
         f"precision ±{share(goal.precision)}{budget}: {reached} after "
         f"{_amount(result)}{_why(result)}"
     )
-    return [*lines, *imprecise(result)]
+    return [*lines, *_imprecise(result, goal, known)]
 
 
 def imprecise(result: Result) -> list[str]:
@@ -50,7 +51,11 @@ def imprecise(result: Result) -> list[str]:
     goal = goal_of(result)
     if goal is None or goal.precision is None:
         return []
-    known = widths(result.cells, goal)
+    return _imprecise(result, goal, widths(result.cells, goal))
+
+
+def _imprecise(result: Result, goal: Goal, known: Sequence[Width]) -> list[str]:
+    assert goal.precision is not None
     named = {width.cell for width in known}
     return [
         *(

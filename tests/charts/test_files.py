@@ -96,7 +96,6 @@ DRAW = """
 import sys
 from pathlib import Path
 from bench import charts
-from bench.errors import SelectionError
 from tests.charts.drawn import crossed
 charts.save_all(crossed(), Path(sys.argv[1]))
 """

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bench import accounts, charts, comparison
-from bench.charts.compare import THRESHOLD
+from bench.comparison import THRESHOLD
 from bench.phases import CALL, Phase
 from bench.results import CellResult
 from bench.stats import Estimate
