@@ -12,9 +12,9 @@ with a new request built (``encode``) and the answer parsed (``decode``), is pri
 ``hey`` gives its times in steps of 100 µs: its p50 is interpolated in the step it lies in.
 
 Bounds: raw client / wrk ≤ 1.15; raw client / hey and raw client / autocannon ≤ 0.9. The second can
-hold only where the tool is that much slower than the floor; wrk / tool says whether it is: where
-wrk is above 0.9 too, no client that waits for its socket could meet it. ``make tools`` installs the
-three.
+be expected only where the tool is that much slower than the floor; wrk / tool says whether it is:
+where wrk is above 0.9 too, a client at the floor meets it by chance alone. ``make tools`` installs
+the three.
 """
 
 from __future__ import annotations
